@@ -1,0 +1,46 @@
+//! The command line of `unseen`: what may be typed. No I/O here; each command's work is in `command/`.
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+use crate::command;
+
+/// Programs that test themselves.
+#[derive(Parser)]
+#[command(name = "unseen", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show every tool found, its version and path, and what to do about what is wrong
+    Doctor(command::doctor::Args),
+    /// List the UNSEEN_* environment options
+    Options(command::options::Args),
+    /// Copy the tools, the plugin, the runtime and the header to a prefix
+    Install(command::install::Args),
+    /// Build the demo programs, run them and show their coverage
+    Demo(command::demo::Args),
+    /// List every function of a binary: instrumented with what, or why not
+    Manifest(command::manifest::Args),
+    /// Run a program and keep what it records
+    Run(command::run::Args),
+    /// Report the coverage of recorded runs
+    Report(command::report::Args),
+}
+
+/// Runs `unseen` with the process's arguments.
+pub fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Doctor(args) => command::doctor::run(args),
+        Command::Options(args) => command::options::run(args),
+        Command::Install(args) => command::install::run(args),
+        Command::Demo(args) => command::demo::run(args),
+        Command::Manifest(args) => command::manifest::run(args),
+        Command::Run(args) => command::run::run(args),
+        Command::Report(args) => command::report::run(args),
+    };
+    result.unwrap_or_else(|failure| failure.print())
+}

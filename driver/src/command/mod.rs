@@ -1,0 +1,14 @@
+//! One file per command of `unseen`: arguments, and a `run` that returns an exit code.
+//!
+//! Exit codes: 0 fine, 1 findings, 2 usage, 3 environment, 70 internal.
+
+pub mod demo;
+pub mod doctor;
+pub mod failure;
+pub mod install;
+pub mod manifest;
+pub mod options;
+pub mod report;
+pub mod run;
+
+pub use failure::{Failure, Outcome};

@@ -1,0 +1,12 @@
+//! `unseen report`.
+
+use super::Outcome;
+
+/// Arguments of `unseen report`.
+#[derive(clap::Args)]
+pub struct Args {}
+
+/// Runs the command.
+pub fn run(_args: Args) -> Outcome {
+    Err(super::Failure::environment("not there yet"))
+}

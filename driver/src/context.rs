@@ -1,0 +1,1 @@
+//! Where our own files and the tools we call are, resolved once.

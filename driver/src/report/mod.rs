@@ -1,0 +1,1 @@
+//! Findings to text, json, lcov, cobertura, html.

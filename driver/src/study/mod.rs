@@ -1,0 +1,1 @@
+//! One file per capability: reads the store, returns findings.

@@ -1,0 +1,2 @@
+//! `cargo unseen`.
+pub fn main() -> std::process::ExitCode { std::process::ExitCode::FAILURE }

@@ -1,0 +1,508 @@
+//! The manifest: what the pass did to each function of a program, or why not, and how its counters map to
+//! source. Written by the pass into the section [`crate::sections::MANIFEST`], read by the driver.
+//!
+//! Encoding: magic, version, length, then the fields in the order of the structs, integers as LEB128,
+//! strings and lists with their length in front. Several manifests may follow each other.
+
+use crate::mechanism::Mechanisms;
+
+/// First bytes of every manifest.
+pub const MAGIC: [u8; 8] = *b"UNSEENMF";
+/// Version of the encoding.
+pub const VERSION: u32 = 1;
+
+/// What the pass says about one module.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Manifest {
+    /// Hash of everything below; the same as in the module's record and counter files.
+    pub id: [u8; 16],
+    /// Whether the pass saw the whole program or one translation unit.
+    pub scope: Scope,
+    /// What was asked for.
+    pub mechanisms: Mechanisms,
+    /// Versions of Unseen and LLVM.
+    pub producer: String,
+    /// Number of coverage counters.
+    pub counters: u32,
+    /// Source files, absolute where debug info says so.
+    pub files: Vec<String>,
+    /// Every function of the module, defined or called.
+    pub functions: Vec<Function>,
+}
+
+/// How much the pass saw at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Scope {
+    /// Everything that was linked from bitcode.
+    #[default]
+    Program,
+    /// One translation unit (no link-time optimisation).
+    TranslationUnit,
+}
+
+/// One function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// The linker's name.
+    pub name: String,
+    /// The name in the source, without scopes; empty without debug info.
+    pub source_name: String,
+    /// Where it is defined.
+    pub place: Option<Place>,
+    /// What was done.
+    pub outcome: Outcome,
+    /// How its coverage is read, if it has any.
+    pub cover: Option<Cover>,
+}
+
+/// A position in the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Index into [`Manifest::files`].
+    pub file: u32,
+    /// From 1.
+    pub line: u32,
+    /// From 1; 0 where unknown.
+    pub column: u32,
+}
+
+/// What was done to a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Instrumented by these mechanisms.
+    Instrumented(Mechanisms),
+    /// Left alone.
+    Left(Reason),
+}
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident $text:literal;)*) => {
+        /// Why a function was left alone.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Reason { $($(#[$doc])* $name),* }
+
+        impl Reason {
+            /// All reasons.
+            pub const ALL: &[Reason] = &[$(Reason::$name),*];
+
+            /// For people.
+            pub fn text(self) -> &'static str {
+                match self { $(Reason::$name => $text),* }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Only declared: its code is elsewhere.
+    External "external";
+    /// A copy for inlining of a function that is defined elsewhere.
+    InlineCopy "available externally";
+    /// No prologue: nothing may be added.
+    Naked "naked";
+    /// An attribute in the source asks for it.
+    Attribute "excluded by attribute";
+    /// The configuration asks for it.
+    Configured "excluded by configuration";
+    /// Part of the language's own library.
+    Standard "standard library";
+    /// No mechanism was asked for.
+    NoMechanism "no mechanism chosen";
+}
+
+/// How the coverage of a function is read off the counters.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cover {
+    /// Reached if the function was entered.
+    pub entry: Probes,
+    /// Statements with the counters that tell of them. A statement may stand in several regions.
+    pub regions: Vec<Region>,
+    /// Two- and many-way decisions of the source.
+    pub branches: Vec<Branch>,
+}
+
+/// Counters of which any one being set means "reached". Empty: can't be reached.
+pub type Probes = Vec<u32>;
+
+/// Statements that are always reached together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Region {
+    /// Their counters.
+    pub probes: Probes,
+    /// Distinct source locations that carry code.
+    pub statements: Vec<Place>,
+}
+
+/// A decision.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Branch {
+    /// Where it is taken.
+    pub place: Place,
+    /// The ways out, in the order of the terminator.
+    pub arms: Vec<Arm>,
+}
+
+/// One way out of a decision.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Arm {
+    /// When it is taken.
+    pub label: Label,
+    /// Its counters.
+    pub probes: Probes,
+}
+
+/// When an arm is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Label {
+    /// The condition holds.
+    True,
+    /// It does not.
+    False,
+    /// The switch has this value (as a signed number).
+    Case(i64),
+    /// No case has it.
+    Default,
+}
+
+/// Why bytes are not a manifest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// They do not begin like one.
+    NoMagic,
+    /// A newer version of Unseen wrote them.
+    Newer(u32),
+    /// They end too early, or contradict themselves.
+    Damaged,
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::NoMagic => f.write_str("not a manifest"),
+            Error::Newer(v) => write!(f, "manifest version {v}, this build of Unseen reads up to {VERSION}"),
+            Error::Damaged => f.write_str("damaged manifest"),
+        }
+    }
+}
+impl std::error::Error for Error {}
+
+impl Manifest {
+    /// The bytes for the section. `id` is written as it stands.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer(Vec::new());
+        w.0.extend(self.id);
+        w.body(self);
+        let mut out = Vec::with_capacity(w.0.len() + 20);
+        out.extend(MAGIC);
+        out.extend(VERSION.to_le_bytes());
+        out.extend((w.0.len() as u64).to_le_bytes());
+        out.extend(w.0);
+        out
+    }
+
+    /// Everything but the id, for hashing.
+    pub fn content(&self) -> Vec<u8> {
+        let mut w = Writer(Vec::new());
+        w.body(self);
+        w.0
+    }
+
+    /// All manifests of a section. Zero bytes between them (alignment) are skipped.
+    pub fn decode_all(mut bytes: &[u8]) -> Result<Vec<Manifest>, Error> {
+        let mut out = Vec::new();
+        loop {
+            while let [0, rest @ ..] = bytes {
+                bytes = rest;
+            }
+            if bytes.is_empty() {
+                return Ok(out);
+            }
+            let (manifest, rest) = Manifest::decode(bytes)?;
+            out.push(manifest);
+            bytes = rest;
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Result<(Manifest, &[u8]), Error> {
+        let mut r = Reader(bytes);
+        if r.take(8)? != MAGIC {
+            return Err(Error::NoMagic);
+        }
+        let version = u32::from_le_bytes(r.array()?);
+        if version > VERSION {
+            return Err(Error::Newer(version));
+        }
+        let len = usize::try_from(u64::from_le_bytes(r.array()?)).map_err(|_| Error::Damaged)?;
+        let mut body = Reader(r.take(len)?);
+        let manifest = body.manifest()?;
+        Ok((manifest, r.0))
+    }
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn int(&mut self, mut v: u64) {
+        while v >= 0x80 {
+            self.0.push(v as u8 | 0x80);
+            v >>= 7;
+        }
+        self.0.push(v as u8);
+    }
+
+    fn signed(&mut self, v: i64) {
+        self.int(((v << 1) ^ (v >> 63)) as u64);
+    }
+
+    fn text(&mut self, s: &str) {
+        self.int(s.len() as u64);
+        self.0.extend(s.as_bytes());
+    }
+
+    fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Writer, &T)) {
+        self.int(items.len() as u64);
+        for item in items {
+            each(self, item);
+        }
+    }
+
+    fn place(&mut self, p: &Place) {
+        self.int(u64::from(p.file));
+        self.int(u64::from(p.line));
+        self.int(u64::from(p.column));
+    }
+
+    fn probes(&mut self, probes: &Probes) {
+        self.list(probes, |w, p| w.int(u64::from(*p)));
+    }
+
+    fn body(&mut self, m: &Manifest) {
+        self.int(m.scope as u64);
+        self.int(u64::from(m.mechanisms.0));
+        self.text(&m.producer);
+        self.int(u64::from(m.counters));
+        self.list(&m.files, |w, f| w.text(f));
+        self.list(&m.functions, Writer::function);
+    }
+
+    fn function(&mut self, f: &Function) {
+        self.text(&f.name);
+        self.text(&f.source_name);
+        self.list(f.place.as_slice(), Writer::place);
+        match f.outcome {
+            Outcome::Instrumented(m) => {
+                self.int(0);
+                self.int(u64::from(m.0));
+            }
+            Outcome::Left(reason) => self.int(1 + reason as u64),
+        }
+        self.list(f.cover.as_slice(), |w, c| {
+            w.probes(&c.entry);
+            w.list(&c.regions, |w, r| {
+                w.probes(&r.probes);
+                w.list(&r.statements, Writer::place);
+            });
+            w.list(&c.branches, |w, b| {
+                w.place(&b.place);
+                w.list(&b.arms, |w, a| {
+                    match a.label {
+                        Label::True => w.int(0),
+                        Label::False => w.int(1),
+                        Label::Default => w.int(2),
+                        Label::Case(v) => {
+                            w.int(3);
+                            w.signed(v);
+                        }
+                    }
+                    w.probes(&a.probes);
+                });
+            });
+        });
+    }
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, n: usize) -> Result<&'a [u8], Error> {
+        let (head, rest) = self.0.split_at_checked(n).ok_or(Error::Damaged)?;
+        self.0 = rest;
+        Ok(head)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        Ok(self.take(N)?.try_into().expect("N bytes were taken"))
+    }
+
+    fn int(&mut self) -> Result<u64, Error> {
+        let mut v = 0u64;
+        for shift in (0..64).step_by(7) {
+            let [b] = self.array()?;
+            v |= u64::from(b & 0x7f) << shift;
+            if b < 0x80 {
+                return Ok(v);
+            }
+        }
+        Err(Error::Damaged)
+    }
+
+    fn int32(&mut self) -> Result<u32, Error> {
+        u32::try_from(self.int()?).map_err(|_| Error::Damaged)
+    }
+
+    fn text(&mut self) -> Result<String, Error> {
+        let len = self.int()? as usize;
+        String::from_utf8(self.take(len)?.to_vec()).map_err(|_| Error::Damaged)
+    }
+
+    fn list<T>(&mut self, mut each: impl FnMut(&mut Reader<'a>) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+        let len = self.int()? as usize;
+        // Every element takes at least a byte: a longer list is a lie, and must not be allocated for.
+        if len > self.0.len() {
+            return Err(Error::Damaged);
+        }
+        (0..len).map(|_| each(self)).collect()
+    }
+
+    fn optional<T>(&mut self, each: impl FnMut(&mut Reader<'a>) -> Result<T, Error>) -> Result<Option<T>, Error> {
+        let mut list = self.list(each)?;
+        if list.len() > 1 { Err(Error::Damaged) } else { Ok(list.pop()) }
+    }
+
+    fn place(&mut self) -> Result<Place, Error> {
+        Ok(Place { file: self.int32()?, line: self.int32()?, column: self.int32()? })
+    }
+
+    fn probes(&mut self) -> Result<Probes, Error> {
+        self.list(Reader::int32)
+    }
+
+    fn manifest(&mut self) -> Result<Manifest, Error> {
+        Ok(Manifest {
+            id: self.array()?,
+            scope: match self.int()? {
+                0 => Scope::Program,
+                1 => Scope::TranslationUnit,
+                _ => return Err(Error::Damaged),
+            },
+            mechanisms: Mechanisms(self.int32()?),
+            producer: self.text()?,
+            counters: self.int32()?,
+            files: self.list(Reader::text)?,
+            functions: self.list(Reader::function)?,
+        })
+    }
+
+    fn function(&mut self) -> Result<Function, Error> {
+        Ok(Function {
+            name: self.text()?,
+            source_name: self.text()?,
+            place: self.optional(Reader::place)?,
+            outcome: match self.int()? {
+                0 => Outcome::Instrumented(Mechanisms(self.int32()?)),
+                n => Outcome::Left(*Reason::ALL.get(n as usize - 1).ok_or(Error::Damaged)?),
+            },
+            cover: self.optional(|r| {
+                Ok(Cover {
+                    entry: r.probes()?,
+                    regions: r
+                        .list(|r| Ok(Region { probes: r.probes()?, statements: r.list(Reader::place)? }))?,
+                    branches: r
+                        .list(|r| Ok(Branch { place: r.place()?, arms: r.list(Reader::arm)? }))?,
+                })
+            })?,
+        })
+    }
+
+    fn arm(&mut self) -> Result<Arm, Error> {
+        let label = match self.int()? {
+            0 => Label::True,
+            1 => Label::False,
+            2 => Label::Default,
+            3 => {
+                let v = self.int()?;
+                Label::Case((v >> 1) as i64 ^ -((v & 1) as i64))
+            }
+            _ => return Err(Error::Damaged),
+        };
+        Ok(Arm { label, probes: self.probes()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Manifest {
+        let place = Place { file: 0, line: 3, column: 300 };
+        Manifest {
+            id: [7; 16],
+            scope: Scope::TranslationUnit,
+            mechanisms: Mechanisms::DEFAULT,
+            producer: "unseen".into(),
+            counters: 3,
+            files: vec!["/a/b.c".into()],
+            functions: vec![
+                Function {
+                    name: "f".into(),
+                    source_name: "f".into(),
+                    place: Some(place),
+                    outcome: Outcome::Instrumented(Mechanisms::DEFAULT),
+                    cover: Some(Cover {
+                        entry: vec![1, 2],
+                        regions: vec![Region { probes: vec![0], statements: vec![place] }],
+                        branches: vec![Branch {
+                            place,
+                            arms: vec![
+                                Arm { label: Label::Case(-5), probes: vec![1] },
+                                Arm { label: Label::Case(i64::MIN), probes: vec![] },
+                                Arm { label: Label::Default, probes: vec![2] },
+                            ],
+                        }],
+                    }),
+                },
+                Function {
+                    name: "puts".into(),
+                    source_name: String::new(),
+                    place: None,
+                    outcome: Outcome::Left(Reason::External),
+                    cover: None,
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn several_manifests_with_padding_come_back() {
+        let one = sample().encode();
+        let both = [&one[..], &[0, 0, 0], &one].concat();
+        assert_eq!(Manifest::decode_all(&both), Ok(vec![sample(), sample()]));
+    }
+
+    #[test]
+    fn every_truncation_is_an_error_not_a_panic() {
+        let one = sample().encode();
+        for cut in 1..one.len() {
+            assert!(Manifest::decode_all(&one[..cut]).is_err(), "cut {cut}");
+        }
+    }
+
+    #[test]
+    fn every_flipped_byte_is_read_or_refused() {
+        let one = sample().encode();
+        for i in 0..one.len() {
+            for bit in 0..8 {
+                let mut bytes = one.clone();
+                bytes[i] ^= 1 << bit;
+                let _ = Manifest::decode_all(&bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn newer_versions_are_refused_by_number() {
+        let mut one = sample().encode();
+        one[8] = 2;
+        assert_eq!(Manifest::decode_all(&one), Err(Error::Newer(2)));
+    }
+}

@@ -1,0 +1,57 @@
+//! The one table of `UNSEEN_*` options. `unseen options` prints it; the readers take names from here.
+
+/// Who reads an option.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reader {
+    /// The runtime, inside the program.
+    Program,
+    /// The compiler wrappers and the pass.
+    Build,
+    /// The command-line tools.
+    Tools,
+}
+
+/// One option of the environment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EnvOption {
+    /// The variable.
+    pub name: &'static str,
+    /// Who reads it.
+    pub reader: Reader,
+    /// Accepted values, for people.
+    pub values: &'static str,
+    /// What holds when it is not set.
+    pub default: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+}
+
+macro_rules! options {
+    ($($constant:ident $name:literal $reader:ident $values:literal $default:literal $help:literal;)*) => {
+        $(#[doc = $help] pub const $constant: EnvOption = EnvOption {
+            name: $name, reader: Reader::$reader, values: $values, default: $default, help: $help,
+        };)*
+        /// All options.
+        pub const ALL: &[EnvOption] = &[$($constant),*];
+    };
+}
+
+options! {
+    UNSEEN "UNSEEN" Program "on, off" "on" "Turns every mechanism off: the program runs as if built without.";
+    DIR "UNSEEN_DIR" Program "a directory" "none: nothing is recorded" "The store. `unseen run` and `cargo unseen run|test` set it to .unseen.";
+    RUN "UNSEEN_RUN" Program "a name" "direct" "The run inside the store to which this process belongs; set by `unseen run`.";
+    COVER "UNSEEN_COVER" Program "on, off" "on" "Whether coverage is recorded.";
+    BUILD "UNSEEN_BUILD" Build "mechanisms, or none" "cover" "What to instrument. The flag --unseen=... beats it, it beats [build] mechanisms in unseen.toml.";
+    LTO "UNSEEN_LTO" Build "on, off" "on" "off instruments each translation unit by itself, for builds that refuse link-time optimisation.";
+    EXCLUDE "UNSEEN_EXCLUDE" Build "globs of source paths, separated by commas" "none" "Functions from these files are not instrumented.";
+    STD "UNSEEN_STD" Build "on, off" "off" "on instruments the language's own library (Rust's std, system headers) too.";
+    LINKER "UNSEEN_LINKER" Build "lld" "none" "lld: link with LLVM's lld even where the build demands another linker.";
+    LLVM "UNSEEN_LLVM" Tools "a directory" "what llvm-config-22 --prefix says" "Prefix of LLVM 22.";
+    RUSTC "UNSEEN_RUSTC" Tools "a path" "rustc" "The real rustc behind unseen-rustc.";
+    LOG "UNSEEN_LOG" Build "off, on" "off" "on prints what the wrappers decide and run to standard error.";
+}
+
+/// The option of that name.
+pub fn find(name: &str) -> Option<&'static EnvOption> {
+    ALL.iter().find(|o| o.name == name)
+}

@@ -1,0 +1,20 @@
+//! Names of sections in the programs we build.
+
+/// Manifests: one after another, each as [`crate::manifest`] encodes it. Not loaded at run time.
+/// Written by the pass (`emit`), once per program, or once per translation unit without LTO; the linker
+/// concatenates. Read by the driver.
+pub const MANIFEST: &str = ".unseen.manifest";
+
+/// What went into the link, as lines of text (see [`INPUT_KINDS`]). Not loaded at run time.
+/// Written by the driver as a small object of its own in every link; read by the driver.
+pub const INPUTS: &str = ".unseen.inputs";
+
+/// Why compile steps were declined: NUL-terminated lines `source: reason`. Not loaded at run time.
+/// Written by the driver into native objects of declined steps; the linker concatenates; read by the driver.
+pub const DECLINED: &str = ".unseen.declined";
+
+/// First word of a line in [`INPUTS`]: `bitcode PATH`, `native PATH`, `library PATH`, `flag TEXT`.
+pub const INPUT_KINDS: [&str; 4] = ["bitcode", "native", "library", "flag"];
+
+/// Prefix of every symbol that belongs to us: never instrumented, never listed as the program's.
+pub const SYMBOL_PREFIX: &str = "__unseen_";
