@@ -256,7 +256,7 @@ fn input_lines(plan: &Plan, step: &Step, survey: &Survey) -> String {
             Content::Bitcode => "bitcode",
             Content::Unit => "unit",
             Content::Native => "native",
-            Content::Shared => "library",
+            Content::Library => "library",
             _ => continue,
         };
         lines.push(format!("{kind} {}", input.name()));
