@@ -58,3 +58,41 @@ def build(subject, toolchain, jobs=2, fresh=False):
     tree.run("build", subject.build, toolchain.release_env)
     stamp.write_text(want)
     return tree
+
+
+def bench_program(subject, toolchain, jobs=2, env=(), again=False):
+    """Builds what scripts/bench runs. Returns the tree and the program; `again` links it once more, with `env`."""
+    tree = build(subject, toolchain, jobs)
+    bench = subject.bench
+    commands, program = bench.build, bench.program
+    if bench.crate:
+        program = "$TARGET/release/bench"
+        commands = ["$CARGO build --release --manifest-path driver/Cargo.toml"]
+        driver_crate(subject, tree.directory / "driver")
+    stamp = tree.directory.with_suffix(".bench")
+    if not again and stamp.exists() and stamp.stat().st_mtime_ns > tree.directory.with_suffix(".built").stat().st_mtime_ns:
+        return tree, tree.path(program)
+    if again:
+        unlink(tree, program)
+        if not commands:
+            commands = subject.build
+    tree.run("bench", commands, {**toolchain.release_env, **dict(env)})
+    stamp.touch()
+    return tree, tree.path(program)
+
+
+def driver_crate(subject, directory):
+    """A crate that drives a library crate: its main file is in testdata/bench."""
+    directory.mkdir(exist_ok=True)
+    (directory / "Cargo.toml").write_text(
+        f'[package]\nname = "bench"\nversion = "0.0.0"\nedition = "2021"\n[[bin]]\nname = "bench"\npath = "main.rs"\n'
+        f'[dependencies]\n{subject.crate} = {{ path = ".." }}\n[workspace]\n')
+    shutil.copy2(BENCH / subject.bench.crate, directory / "main.rs")
+
+
+def unlink(tree, program):
+    """Removes a program, so that its build links it again and compiles as little as possible."""
+    path = tree.path(program)
+    for copy in path.parent.glob(f"deps/{path.name}-*"):
+        copy.unlink()
+    path.unlink()

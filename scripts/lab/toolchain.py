@@ -2,11 +2,10 @@
 A recipe is the same for all of them, so that what differs between two builds is the toolchain alone."""
 
 import os
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .place import BENCH, REPO, ROOT, TARGET, Failure, llvm, output
+from .place import BENCH, ROOT, TARGET, Failure, llvm, output
 
 HOST = "x86_64-unknown-linux-gnu"
 
@@ -58,25 +57,37 @@ def plain(name):
     prefix = llvm()
     clang_flags, rustc_flags = PLAIN[name]
     home = ROOT / "toolchain" / name
-    shutil.rmtree(home, ignore_errors=True)
-    home.mkdir(parents=True)
+    home.mkdir(parents=True, exist_ok=True)
     stub = ""
     if name == "inline-8bit":
         # the counters announce themselves to a fuzzer's runtime; ours ignores them
         stub = str(home / "stub.o")
-        output([prefix / "bin/clang", "-c", "-O2", BENCH / "sancov-stub.c", "-o", stub])
+        if not os.path.exists(stub):
+            output([prefix / "bin/clang", "-c", "-O2", BENCH / "sancov-stub.c", "-o", stub])
+    # $LAB_LINKER lets scripts/bench link put itself between compiler and linker
+    linker = f"--ld-path=${{LAB_LINKER:-{prefix}/bin/ld.lld}}"
+    kinds = 'link=1; for a; do case $a in -c|-S|-E|-M|-MM|-fsyntax-only|--version|-v|-print-*|-dump*) link=;; esac; done'
+    flags = " ".join(["-flto=full", *clang_flags])
     for shim, compiler in (("cc", "clang"), ("c++", "clang++")):
-        lines = ["#!/bin/sh", f"# {compiler} for the toolchain {name}", "link=1",
-                 'for a; do case $a in -c|-S|-E|-M|-MM|-fsyntax-only|--version|-v|-print-*|-dump*) link=;; esac; done',
-                 f'set -- -flto=full {" ".join(clang_flags)} "$@"',
-                 f'[ -z "$link" ] || set -- --ld-path={prefix}/bin/ld.lld "$@" {stub}',
-                 f'exec {prefix}/bin/{compiler} "$@"']
-        (home / shim).write_text("\n".join(lines) + "\n")
-        (home / shim).chmod(0o755)
+        script(home / shim, kinds, f'[ -z "$link" ] || set -- {linker} "$@" {stub}', f'exec {prefix}/bin/{compiler} {flags} "$@"')
+    script(home / "rust-link", f'exec {prefix}/bin/clang {linker} "$@" {stub}')
+    for tool in ("llvm-ar", "llvm-ranlib", "llvm-nm"):
+        # CMake looks beside the compiler first, and would else take those of an older LLVM
+        if not (home / tool).exists():
+            (home / tool).symlink_to(prefix / "bin" / tool)
     env = {"CC": str(home / "cc"), "CXX": str(home / "c++"), "CARGO": "cargo", "LLVM_PROFILE_FILE": "/dev/null"}
     # With a target named, the flags reach neither build scripts nor proc-macros. Link-time optimisation is left to lld, as in ours.
-    flags = ["-Clinker-plugin-lto", f"-Clinker={prefix}/bin/clang", f"-Clink-arg=--ld-path={prefix}/bin/ld.lld", *rustc_flags]
-    if stub:
-        flags.append(f"-Clink-arg={stub}")
+    flags = ["-Clinker-plugin-lto", f"-Clinker={home}/rust-link", *rustc_flags]
     release = {"CARGO_BUILD_TARGET": HOST, "CARGO_PROFILE_RELEASE_LTO": "fat", "RUSTFLAGS": " ".join(flags)}
     return Toolchain(name, env, release, f"{prefix} {clang_flags} {flags}", None, f"target/{HOST}")
+
+
+def script(path, *lines):
+    """Writes a shell script, if it is not there as it should be: another build may be using it."""
+    text = "\n".join(["#!/bin/sh", *lines]) + "\n"
+    if path.exists() and path.read_text() == text:
+        return
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.chmod(0o755)
+    new.replace(path)
