@@ -224,16 +224,14 @@ fn load_plugin(plan: &mut Plan, step: &Step, around: &Surroundings) {
     plan.loads_plugin = true;
     let named = step.level.or(around.level);
     let level = named.unwrap_or(if step.has_class(Class::Source) { '0' } else { '2' });
-    let pipeline = match level {
-        '0' | '1' => '1',
-        '3' => '3',
+    let codegen = match level {
+        '0' | '1' | '3' => level,
         _ => '2',
     };
     plan.add([OsString::from("-Xlinker"), joined("--load-pass-plugin=", &around.own.plugin)]);
-    plan.add([format!("-Wl,--lto-O{pipeline}")]);
-    if level == '0' {
-        plan.add(["-Wl,--lto-CGO0"]);
-    }
+    // The plugin runs the pipeline of the user's level itself. At level 1 the linker's own adds next to nothing to it,
+    // at level 0 the linker would not call the plugin.
+    plan.add([String::from("-Wl,--lto-O1"), format!("-Wl,--lto-CGO{codegen}")]);
     plan.env.extend(around.build.variables());
     plan.env.push((super::LEVEL, level.into()));
     plan.env.push((super::SCOPE, "program".into()));
