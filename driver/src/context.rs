@@ -67,12 +67,12 @@ impl Own {
             };
         }
         // target/release of the source tree, wherever the target directory is.
-        let source = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let driver = Path::new(env!("CARGO_MANIFEST_DIR"));
         Own {
             plugin: bin.join("libunseen_pass.so"),
             runtime: bin.join("libunseen_rt.a"),
-            header: source.join("../runtime/include/unseen.h"),
-            cmake: source.join("share/unseen.cmake"),
+            header: driver.with_file_name("runtime").join("include/unseen.h"),
+            cmake: driver.join("share/unseen.cmake"),
             bin: bin.to_owned(),
         }
     }

@@ -11,7 +11,7 @@ use std::process::{Command, ExitCode};
 use unseen_abi::event::Kind;
 use unseen_abi::options;
 
-use super::{launch, rustc};
+use super::{launch, link, rustc};
 use crate::command::Failure;
 use crate::config::{self, Build};
 use crate::context::{Llvm, Own};
@@ -177,6 +177,7 @@ fn variables(
         set(name, OsStr::new(&value));
     }
     set(options::LLVM.name, llvm.prefix.as_os_str());
+    set(link::LINK, OsStr::new("build"));
     if get("CARGO_TARGET_DIR").is_none()
         && values(args, "--target-dir").next().is_none()
         && let Some(target) = &workspace.target

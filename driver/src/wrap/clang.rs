@@ -196,7 +196,7 @@ fn decide(args: &Args, step: &Step, around: &Surroundings) -> Outcome {
 
 /// Whether a link's product serves the build only.
 pub fn is_plain(step: &Step, request: &link::Request) -> bool {
-    step.stage == Stage::Link && (request.plain || (request.build_script && !step.shared && !step.relocatable))
+    step.stage == Stage::Link && (request.plain || (request.plain_executables && !step.shared && !step.relocatable))
 }
 
 /// Additions for the sources among the inputs, and marks on the objects of the rest.
