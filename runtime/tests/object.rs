@@ -31,7 +31,7 @@ fn it_needs_nothing_that_may_be_missing() {
 #[test]
 fn it_is_small_and_has_no_section_that_would_change_the_program() {
     let size = fs::metadata(runtime()).unwrap().len();
-    assert!(size < 48 * 1024, "{size} bytes");
+    assert!(size < 40 * 1024, "{size} bytes");
     let sections = succeed(llvm("llvm-readelf").args(["--sections", "--wide"]).arg(runtime()));
     let names: Vec<_> = sections
         .lines()
