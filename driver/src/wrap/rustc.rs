@@ -1,4 +1,4 @@
-//! `cargo unseen`.
+//! `unseen-rustc`.
 pub fn main() -> std::process::ExitCode {
     std::process::ExitCode::FAILURE
 }

@@ -1,0 +1,73 @@
+"""Runs a subject's own test suite and looks at what it left: with the toolchain unseen, coverage must really have been recorded."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+
+from .build import build
+from .place import ROOT, Failure
+
+
+@dataclass
+class Outcome:
+    """One row of the table."""
+    name: str
+    verdict: str
+    seconds: float
+    covered: str = "-"
+    instrumented: str = "-"
+    failure: Failure | None = None
+
+
+def test(subject, toolchain, jobs):
+    """Builds a subject and runs its suite. Never raises a Failure: it is part of the outcome."""
+    start = time.monotonic()
+    outcome = Outcome(subject.name, "passed", 0)
+    try:
+        tree = build(subject, toolchain, jobs)
+        if toolchain.tools:
+            store = ROOT / "store" / subject.name
+            shutil.rmtree(store, ignore_errors=True)
+            tree.run("test", subject.test, {"UNSEEN_DIR": str(store)})
+            outcome.covered = coverage(toolchain, store)
+            outcome.instrumented = manifest(toolchain, tree.path(subject.binary))
+        else:
+            tree.run("test", subject.test)
+    except Failure as failure:
+        outcome.verdict, outcome.failure = "FAILED", failure
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+def tool(toolchain, store, *arguments):
+    """Output of an `unseen` command, read as JSON."""
+    command = [toolchain.tools / "unseen", *arguments, "--format", "json"]
+    env = {k: v for k, v in os.environ.items() if k != "UNSEEN_RUN"} | ({"UNSEEN_DIR": str(store)} if store else {})
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    if done.returncode:
+        raise Failure(f"unseen {arguments[0]} failed with {done.returncode}: {done.stderr.strip()[-400:]}")
+    try:
+        return json.loads(done.stdout)
+    except json.JSONDecodeError as error:
+        raise Failure(f"unseen {arguments[0]} did not print JSON: {error}") from None
+
+
+def coverage(toolchain, store):
+    """Covered statements of all, as text; a Failure if nothing was covered."""
+    if not any(store.glob("runs/*/*.cov")):
+        raise Failure(f"the tests passed, but nothing was recorded in {store}")
+    total = tool(toolchain, store, "report")["total"]["statements"]
+    if not 0 < total["covered"] <= total["total"]:
+        raise Failure(f"the tests passed, but the report covers {total['covered']} of {total['total']} statements")
+    return f"{total['covered']} of {total['total']}"
+
+
+def manifest(toolchain, binary):
+    """The share of instrumented functions, as text; a Failure if it is none."""
+    share = tool(toolchain, None, "manifest", str(binary))["summary"]["percent"]
+    if not 0 < share <= 100:
+        raise Failure(f"{share} % of the functions of {binary} are instrumented")
+    return f"{share:.1f} %"
