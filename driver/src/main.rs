@@ -3,12 +3,14 @@
 //! * `unseen-clang`, `unseen-clang++`: a C or C++ compiler ([`wrap::clang`]), also rustc's linker;
 //! * `unseen-rustc`: a Rust compiler ([`wrap::rustc`]), also cargo's `RUSTC_WRAPPER`;
 //! * `cargo-unseen`: `cargo unseen build|run|test|bench ...` ([`wrap::cargo`]);
+//! * `unseen-ar`, `unseen-ranlib`, `unseen-nm`, `unseen-strip`: tools that know bitcode ([`wrap::binutils`]);
 //! * `unseen`: the command line ([`cli`], one file per command in [`command`]).
 //!
 //! Nothing here links LLVM: the pass plugin and the runtime are files that are named to the linker.
 
 mod cli;
 mod command;
+mod config;
 mod context;
 mod report;
 mod run;
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         "unseen-clang++" => wrap::clang::main(wrap::clang::Language::Cpp),
         "unseen-rustc" => wrap::rustc::main(),
         "cargo-unseen" => wrap::cargo::main(),
+        "unseen-ar" | "unseen-ranlib" | "unseen-nm" | "unseen-strip" => wrap::binutils::main(role),
         _ => cli::main(),
     }
 }

@@ -1,1 +1,37 @@
+//! The pass: sees a whole program as one LLVM module, decides what to do to each function, does it, and writes
+//! down what it did.
+//!
+//! The order of steps is [`run`]: [`analysis`] reads the module and never changes it; its answer is a [`plan`],
+//! plain data; [`instrument`] carries the plan out; [`emit`] adds what the runtime and the driver need. Only
+//! [`llvm`] calls LLVM, only [`emit`] names hooks and sections.
 
+pub mod analysis;
+mod emit;
+mod instrument;
+pub mod llvm;
+pub mod options;
+pub mod plan;
+mod plugin;
+
+use llvm::Module;
+use options::Options;
+
+/// Runs the pass on a module. Returns whether it was changed: a second run changes nothing.
+pub fn run(module: Module, options: &Options) -> bool {
+    if emit::is_done(module) {
+        return false;
+    }
+    let functions = module.functions();
+    let plan = analysis::plan(&functions, options);
+    let manifest = emit::manifest(&plan, options);
+    if plan.probe_count() > 0 {
+        let counters = emit::counters(module, plan.probe_count());
+        instrument::cover::run(&functions, &plan, counters);
+        instrument::verify(&functions, "cover");
+        emit::registration(module, &manifest, counters);
+    }
+    emit::manifest_section(module, &manifest);
+    llvm::strip_units(module, options::ADDED_LINES);
+    emit::mark_done(module);
+    true
+}

@@ -1,7 +1,64 @@
 //! The runtime that rides in every instrumented program.
+//!
+//! In: calls of the hooks ([`hooks`], listed in `unseen_abi::hooks`) from module constructors, destructors and
+//! `unseen.h`; the `UNSEEN_*` environment. Out: counter files and event records in the run's directory.
+//!
+//! It is a guest in somebody's process, so it needs and touches nothing of the program: no libc (raw system calls
+//! in [`sys`]; the few libc symbols it looks at are weak, [`weak`]), no allocator ([`arena`], [`scratch`]), no
+//! `errno`, no locks, no thread-local storage, hardly any stack, no file descriptor that stays open. What fails is
+//! dropped, and said so in the event log if that can be written.
+//!
+//! The way of a module: [`hooks`] → [`run`] (is anything to be recorded, and where) → [`modules`] (who is there) →
+//! [`cover`] (its counter file) → [`sink`] (the event log); [`fork`] does the last two again in children.
+//!
+//! # Several runtimes in one process
+//!
+//! An executable and the shared objects it loads are linked separately, and each brings this runtime. The hooks are
+//! global symbols of default visibility, so that the dynamic linker binds all of them to the first definition in
+//! its search order, and one runtime serves the process. For this the executable must export its hooks, which a linker
+//! does by itself only if a shared object on the same command line refers to them. So whoever links an executable that
+//! can load shared objects passes, for each hook, `-Wl,--export-dynamic-symbol=SYMBOL`.
+//!
+//! Where a shared object hides its copy (a version script with `local: *`, `-Bsymbolic`, `RTLD_DEEPBIND`, `RTLD_LOCAL`
+//! in a host without Unseen, `dlmopen`), that copy serves the modules whose constructors are bound to it, and no
+//! others. Nothing breaks: all state belongs to one copy, each module is known to exactly one, each copy watches forks
+//! for its own modules, file names are claimed with `O_EXCL`, and event records are single appends. What one copy does
+//! not know, it can't tell: `active` and `cover_reset` answer for the copy that the caller is bound to.
+//!
+//! The fork handler is registered under the `__dso_handle` of the object that carries this copy, so that libc forgets it
+//! when that object is unloaded.
+
 #![cfg_attr(not(test), no_std)]
+
+#[cfg_attr(target_arch = "x86_64", path = "arch/x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "arch/aarch64.rs")]
+mod arch;
+mod arena;
+mod confinement;
+mod cover;
+mod environment;
+mod fork;
+mod hooks;
+mod maps;
+#[cfg(not(test))]
+mod mem;
+mod modules;
+mod process;
+mod run;
+mod scratch;
+mod sink;
+mod sys;
+mod text;
+mod weak;
+
+/// Nothing here may panic, and the link proves it: this handler calls a function that does not exist, and the build
+/// of the runtime object fails if anything reaches it (`scripts/build-runtime`).
 #[cfg(not(test))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    loop {}
+    unsafe extern "C" {
+        fn __unseen_the_runtime_can_panic() -> !;
+    }
+    // SAFETY: never called, see above.
+    unsafe { __unseen_the_runtime_can_panic() }
 }

@@ -41,10 +41,22 @@ impl Failure {
 
     /// Prints to standard error and gives the exit code.
     pub fn print(self) -> ExitCode {
-        eprintln!("unseen: error: {}", self.what);
+        self.print_as("unseen")
+    }
+
+    /// The same in the name of one of our other tools.
+    pub fn print_as(self, tool: &str) -> ExitCode {
+        eprintln!("{tool}: error: {}", self.what);
         if let Some(next) = self.next {
-            eprintln!("unseen: {next}");
+            eprintln!("{tool}: {next}");
         }
         ExitCode::from(self.code)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.what)?;
+        self.next.as_ref().map_or(Ok(()), |next| write!(f, " ({next})"))
     }
 }

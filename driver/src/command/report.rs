@@ -1,12 +1,157 @@
 //! `unseen report`.
 
-use super::Outcome;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::{Failure, Outcome, failure};
+use crate::report::{self, Format, output, text};
+use crate::store::{Run, Store, StoreError, layout, runs};
+use crate::study::cover::{self, Coverage};
+use crate::study::sources::{Choice, Sources};
 
 /// Arguments of `unseen report`.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// The store [default: UNSEEN_DIR, else .unseen]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Only this run (may be given several times) [default: all runs]
+    #[arg(long, value_name = "NAME", conflicts_with = "last")]
+    run: Vec<String>,
+    /// Only the run that began last
+    #[arg(long)]
+    last: bool,
+    /// The form of the report [default: what the name of FILE ends with, else text]
+    #[arg(long, short, value_enum)]
+    format: Option<Format>,
+    /// Write to a file; it appears whole or not at all
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Also sources of the toolchain, of system headers and of dependencies
+    #[arg(long)]
+    all: bool,
+    /// Only source files that match, also of toolchain and dependencies; a directory means what is in it
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// No source files that match
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Text: list the functions of each file
+    #[arg(long)]
+    functions: bool,
+    /// Text: show the source of this file that was not or not wholly reached
+    #[arg(long, value_name = "FILE")]
+    lines: Vec<String>,
+    /// Exit with 1 if less than this share of lines is covered
+    #[arg(long, value_name = "PERCENT")]
+    fail_under: Option<f64>,
+}
 
 /// Runs the command.
-pub fn run(_args: Args) -> Outcome {
-    Err(super::Failure::environment("not there yet"))
+pub fn run(args: Args) -> Outcome {
+    let format = args.format.or_else(|| Format::of(args.output.as_deref()?)).unwrap_or(Format::Text);
+    if format != Format::Text && (args.functions || !args.lines.is_empty()) {
+        return Err(Failure::usage("--functions and --lines are for the text report; the others have it all"));
+    }
+    let directory = layout::choose(args.dir.as_deref());
+    let store = Store::open(&directory).map_err(explain)?;
+    let runs = choose_runs(&store, &args)?;
+    let coverage = cover::study(&store, &runs, &sources(&args)?);
+    for problem in &coverage.problems {
+        eprintln!("unseen: warning: {problem}");
+    }
+    check(&coverage, &args)?;
+    let colour = args.output.is_none() && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let options = text::Options { colour, functions: args.functions, lines: args.lines };
+    output::write(args.output.as_deref(), |out| match format {
+        Format::Text => text::write(&coverage, &options, out),
+        Format::Json => report::json::write(&coverage, out),
+        Format::Lcov => report::lcov::write(&coverage, out),
+        Format::Cobertura => report::cobertura::write(&coverage, out),
+    })
+    .map_err(|e| match &args.output {
+        Some(file) => Failure::environment(format!("cannot write {}: {e}", file.display()))
+            .next("nothing was written; choose another file with -o, or make room"),
+        None => Failure::environment(format!("cannot write to standard output: {e}")),
+    })?;
+    let percent = coverage.totals.lines.percent().unwrap_or(100.0);
+    match args.fail_under {
+        Some(wanted) if percent < wanted => {
+            eprintln!("unseen: {} % of lines covered, less than {wanted} %", text::tenths(percent));
+            Ok(ExitCode::from(failure::FINDINGS))
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn explain(error: StoreError) -> Failure {
+    let next = match &error {
+        StoreError::Missing(_) => "record something with `unseen run -- PROGRAM`, or name the store with --dir",
+        StoreError::Newer(..) => "use the version of Unseen that wrote it, or another store with --dir",
+        StoreError::Foreign(..) => "name the store with --dir",
+        StoreError::Unreadable(..) | StoreError::Unwritable(..) => "check who owns it and its permissions",
+    };
+    Failure::environment(&error).next(next)
+}
+
+fn choose_runs(store: &Store, args: &Args) -> Result<Vec<Run>, Failure> {
+    let all = runs::list(store).map_err(explain)?;
+    if all.is_empty() {
+        return Err(Failure::environment(format!("the store {} has no runs", store.root().display()))
+            .next("record one with `unseen run -- PROGRAM`"));
+    }
+    if args.last {
+        return Ok(runs::latest(all).into_iter().collect());
+    }
+    if args.run.is_empty() {
+        return Ok(all);
+    }
+    let mut wanted = args.run.clone();
+    wanted.sort();
+    wanted.dedup();
+    let find = |name: &String| {
+        all.iter().find(|r| r.name.to_str() == Some(name)).cloned().ok_or_else(|| {
+            let failure = Failure::usage(format!("the store {} has no run {name:?}", store.root().display()));
+            let distance = |r: &&Run| strsim::damerau_levenshtein(&r.name.to_string_lossy(), name);
+            match all.iter().min_by_key(distance) {
+                Some(near) => failure.next(format_args!("the nearest name is {}", near.name.display())),
+                None => failure,
+            }
+        })
+    };
+    wanted.iter().map(find).collect()
+}
+
+fn sources(args: &Args) -> Result<Sources, Failure> {
+    let choice = Choice { all: args.all, include: args.include.clone(), exclude: args.exclude.clone() };
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let cargo_home = std::env::var_os("CARGO_HOME").filter(|v| !v.is_empty()).map(PathBuf::from);
+    Sources::new(&choice, &cwd, cargo_home).map_err(Failure::usage)
+}
+
+/// A report of nothing helps nobody: say why there is nothing.
+fn check(coverage: &Coverage, args: &Args) -> Result<(), Failure> {
+    if coverage.modules.is_empty() {
+        let what = if coverage.problems.is_empty() {
+            "no instrumented program left a record in these runs"
+        } else {
+            "nothing in these runs can be used"
+        };
+        return Err(Failure::environment(what)
+            .next("build with unseen-clang, unseen-clang++ or cargo unseen, then `unseen run -- PROGRAM`"));
+    }
+    if coverage.files.is_empty() {
+        let left = coverage.left_out.files;
+        return Err(Failure::environment(format!("no source file is left: {} left out", report::many(left, "file")))
+            .next("--all shows toolchain and dependencies; see also --include and --exclude"));
+    }
+    let unknown = args.lines.iter().find(|name| !coverage.files.iter().any(|f| text::is_called(f, name)));
+    match unknown {
+        Some(name) => {
+            Err(Failure::usage(format!("no recorded source file is called {name:?}"))
+                .next("`unseen report` lists them"))
+        }
+        None => Ok(()),
+    }
 }

@@ -1,12 +1,138 @@
 //! `unseen run`.
 
-use super::Outcome;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use unseen_abi::event::Kind;
+use unseen_abi::options;
+
+use super::{Failure, Outcome};
+use crate::run::record::{self, Record, Silence};
+use crate::run::{self, NewRun, program};
+use crate::store::{events, layout, runs};
 
 /// Arguments of `unseen run`.
+///
+/// The exit code is the program's; 128 + N if signal N ended it; 127 if it was not found, 126 if it could not be
+/// started.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// The store [default: UNSEEN_DIR, else .unseen]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Name of the run; a run of that name is added to [default: the time]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Say what was recorded, also when standard error is no terminal
+    #[arg(long, short)]
+    verbose: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    command: Vec<OsString>,
+}
 
 /// Runs the command.
-pub fn run(_args: Args) -> Outcome {
-    Err(super::Failure::environment("not there yet"))
+pub fn run(args: Args) -> Outcome {
+    if let Some(name) = args.name.as_deref().filter(|n| !runs::is_name(n)) {
+        return Err(Failure::usage(format!("{name:?} cannot name a run: it becomes a directory")));
+    }
+    let directory = layout::choose(args.dir.as_deref());
+    let new = match run::new_run(&directory, args.name.as_deref()) {
+        Ok(new) => Some(new),
+        Err(e) => {
+            warn(format_args!("{e}; running the program without recording"));
+            None
+        }
+    };
+    let mut command = Command::new(&args.command[0]);
+    command.args(&args.command[1..]);
+    match &new {
+        Some(new) => {
+            command.envs(new.environment());
+            let mut fields = vec![std::env::current_dir().unwrap_or_default().into_os_string()];
+            fields.extend(args.command.iter().cloned());
+            log(new, Kind::RunStart, &fields);
+        }
+        None => {
+            command.env_remove(options::DIR.name).env_remove(options::RUN.name);
+        }
+    }
+    let status = match program::run(&mut command) {
+        Ok(status) => status,
+        Err(e) => {
+            let new_and_unused = new.filter(|_| args.name.is_none());
+            return Ok(not_started(&args.command[0], &e, new_and_unused.as_ref()));
+        }
+    };
+    if let Some(new) = &new {
+        log(new, Kind::RunEnd, &[program::ending(status)]);
+        let record = record::finish(new);
+        tell(&args, new, &record);
+    }
+    Ok(ExitCode::from(program::exit_code(status)))
+}
+
+fn warn(what: impl std::fmt::Display) {
+    eprintln!("unseen: warning: {what}");
+}
+
+fn log(new: &NewRun, kind: Kind, fields: &[OsString]) {
+    if let Err(e) = events::append(&new.run.directory, kind, fields) {
+        warn(format_args!("cannot write {}: {e}", new.run.directory.display()));
+    }
+}
+
+/// The exit codes are those of shells and `env`.
+fn not_started(program: &OsString, error: &std::io::Error, new: Option<&NewRun>) -> ExitCode {
+    eprintln!("unseen: error: cannot run {}: {error}", program.display());
+    if let Some(new) = new {
+        let _ = std::fs::remove_file(new.run.directory.join(unseen_abi::event::FILE));
+        new.forget_if_empty();
+    }
+    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+}
+
+/// One line about what was recorded; more only if something is wrong.
+fn tell(args: &Args, new: &NewRun, record: &Record) {
+    for (what, times) in &record.dropped {
+        warn(format_args!("not recorded {times} times: {what}"));
+    }
+    for warning in &record.warnings {
+        warn(warning);
+    }
+    let chatty = args.verbose || std::io::stderr().is_terminal();
+    let name = new.run.name.display();
+    if record.processes > 0 {
+        if chatty {
+            let many = |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
+            eprintln!(
+                "unseen: run {name}: {} of {} recorded; see them with `unseen report --last`",
+                many(record.processes, "process", "processes"),
+                many(record.binaries.len(), "instrumented binary", "instrumented binaries"),
+            );
+        }
+        return;
+    }
+    let program = &args.command[0];
+    let build = "build it with unseen-clang, unseen-clang++, unseen-rustc or `cargo unseen build`";
+    match record::silence(program) {
+        Silence::Off(variable) if chatty => eprintln!("unseen: run {name}: nothing recorded, {variable} is off"),
+        Silence::Off(_) => {}
+        Silence::NotInstrumented(path) => {
+            warn(format_args!("nothing recorded: {} is not instrumented; {build}", path.display()));
+        }
+        Silence::Script(path) => warn(format_args!(
+            "nothing recorded: {} is a script, and no program it ran is instrumented; build what it runs with Unseen",
+            path.display()
+        )),
+        Silence::Unknown(path) => warn(format_args!(
+            "nothing recorded, though {} is instrumented: it may have been unable to write to {} (another user, \
+             a sandbox, a full disk), or ended before its constructors ran",
+            path.display(),
+            new.run.directory.display()
+        )),
+        Silence::NotFound => warn(format_args!("nothing recorded by {}", program.display())),
+    }
 }

@@ -1,1 +1,50 @@
-//! Findings to text, json, lcov, cobertura, html.
+//! Findings to text, json, lcov, cobertura: one file per format.
+//!
+//! A report sees only findings, and the source files they name. It never looks into a store.
+
+pub mod cobertura;
+pub mod json;
+pub mod lcov;
+pub mod manifest;
+pub mod output;
+pub mod source;
+pub mod text;
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// In which form findings are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Tables for people
+    Text,
+    /// For programs; see docs/report-json.md
+    Json,
+    /// The tracefile of lcov, for genhtml and many services
+    Lcov,
+    /// Cobertura's XML, for CI servers
+    Cobertura,
+}
+
+impl Format {
+    /// The format that a file of this name is expected to have.
+    pub fn of(file: &Path) -> Option<Format> {
+        match file.extension().and_then(OsStr::to_str)? {
+            "json" => Some(Format::Json),
+            "info" | "lcov" => Some(Format::Lcov),
+            "xml" => Some(Format::Cobertura),
+            "txt" => Some(Format::Text),
+            _ => None,
+        }
+    }
+}
+
+/// `1 file`, `2 files`.
+pub fn many(n: usize, one: &str) -> String {
+    match (n, one.strip_suffix('y')) {
+        (1, _) => format!("1 {one}"),
+        (_, Some(stem)) => format!("{n} {stem}ies"),
+        _ if one.ends_with('s') || one.ends_with("ch") => format!("{n} {one}es"),
+        _ => format!("{n} {one}s"),
+    }
+}

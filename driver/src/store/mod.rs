@@ -1,1 +1,20 @@
 //! What runs leave behind, on disk.
+//!
+//! [`layout`] says where things lie, [`runs`] makes and lists runs, [`events`] and [`counters`] read what the
+//! programs wrote, [`merge`] adds the counters of many processes up, [`manifests`] keeps what the pass said about
+//! each module. Nothing here knows what a counter means: that is `study`.
+
+pub mod binary;
+pub mod counters;
+pub mod events;
+pub mod layout;
+pub mod manifests;
+pub mod merge;
+pub mod module_id;
+pub mod problem;
+pub mod runs;
+
+pub use layout::{Store, StoreError};
+pub use module_id::ModuleId;
+pub use problem::{Fault, Problem};
+pub use runs::Run;

@@ -1,1 +1,6 @@
-//! One file per capability: reads the store, returns findings.
+//! One file per capability: reads the store, returns findings. Nothing here knows how findings are shown.
+
+pub mod cover;
+pub mod inventory;
+pub mod names;
+pub mod sources;

@@ -1,2 +1,4 @@
 //! `cargo unseen`.
-pub fn main() -> std::process::ExitCode { std::process::ExitCode::FAILURE }
+pub fn main() -> std::process::ExitCode {
+    std::process::ExitCode::FAILURE
+}

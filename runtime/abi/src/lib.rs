@@ -16,6 +16,7 @@ pub mod module;
 pub mod options;
 pub mod returns;
 pub mod sections;
+pub mod store;
 
 /// Version of everything in this crate that is compiled into programs.
 ///

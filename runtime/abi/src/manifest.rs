@@ -405,10 +405,8 @@ impl<'a> Reader<'a> {
             cover: self.optional(|r| {
                 Ok(Cover {
                     entry: r.probes()?,
-                    regions: r
-                        .list(|r| Ok(Region { probes: r.probes()?, statements: r.list(Reader::place)? }))?,
-                    branches: r
-                        .list(|r| Ok(Branch { place: r.place()?, arms: r.list(Reader::arm)? }))?,
+                    regions: r.list(|r| Ok(Region { probes: r.probes()?, statements: r.list(Reader::place)? }))?,
+                    branches: r.list(|r| Ok(Branch { place: r.place()?, arms: r.list(Reader::arm)? }))?,
                 })
             })?,
         })

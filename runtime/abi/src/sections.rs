@@ -13,8 +13,9 @@ pub const INPUTS: &str = ".unseen.inputs";
 /// Written by the driver into native objects of declined steps; the linker concatenates; read by the driver.
 pub const DECLINED: &str = ".unseen.declined";
 
-/// First word of a line in [`INPUTS`]: `bitcode PATH`, `native PATH`, `library PATH`, `flag TEXT`.
-pub const INPUT_KINDS: [&str; 4] = ["bitcode", "native", "library", "flag"];
+/// First word of a line in [`INPUTS`]: `bitcode PATH`, `unit PATH` (native code that was instrumented while it was
+/// compiled), `native PATH`, `library PATH`, `flag TEXT`. Empty lines mean nothing.
+pub const INPUT_KINDS: [&str; 5] = ["bitcode", "unit", "native", "library", "flag"];
 
 /// Prefix of every symbol that belongs to us: never instrumented, never listed as the program's.
 pub const SYMBOL_PREFIX: &str = "__unseen_";

@@ -1,0 +1,183 @@
+//! `unseen.toml` and the `UNSEEN_*` build options: flags beat the environment, the environment beats the file.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use unseen_abi::mechanism::{Mechanism, Mechanisms};
+use unseen_abi::options::{self, EnvOption};
+
+use crate::command::Failure;
+
+/// Name of the file, looked for in the working directory and its parents.
+pub const FILE: &str = "unseen.toml";
+
+/// What is built in, and how.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Build {
+    /// What to instrument.
+    pub mechanisms: Mechanisms,
+    /// Globs of source paths that are left alone.
+    pub exclude: Vec<String>,
+    /// Whether the language's own library is instrumented too.
+    pub std: bool,
+    /// Whether the pass sees the whole program at once.
+    pub lto: bool,
+}
+
+impl Default for Build {
+    fn default() -> Build {
+        Build { mechanisms: Mechanisms::DEFAULT, exclude: Vec::new(), std: false, lto: true }
+    }
+}
+
+impl Build {
+    /// From the nearest file above `dir` and these variables.
+    pub fn resolve(dir: &Path, env: &HashMap<OsString, OsString>) -> Result<Build, Failure> {
+        let mut build = Build::default();
+        if let Some(path) = dir.ancestors().map(|d| d.join(FILE)).find(|p| p.is_file()) {
+            build.read_file(&path)?;
+        }
+        let get = |option: &EnvOption| env.get(&OsString::from(option.name)).map(|v| v.to_string_lossy().into_owned());
+        if let Some(list) = get(&options::BUILD) {
+            build.mechanisms = mechanisms(&list, options::BUILD.name)?;
+        }
+        if let Some(list) = get(&options::EXCLUDE) {
+            build.exclude = list.split(',').map(str::trim).filter(|g| !g.is_empty()).map(str::to_owned).collect();
+        }
+        if let Some(value) = get(&options::STD) {
+            build.std = switch(&value, options::STD.name)?;
+        }
+        if let Some(value) = get(&options::LTO) {
+            build.lto = switch(&value, options::LTO.name)?;
+        }
+        Ok(build)
+    }
+
+    fn read_file(&mut self, path: &Path) -> Result<(), Failure> {
+        let at = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| Failure::environment(format!("{at}: {e}")).next("make the file readable, or remove it"))?;
+        let table: toml::Table =
+            text.parse().map_err(|e| Failure::usage(format!("{at}: {e}")).next("correct the file"))?;
+        for (name, value) in &table {
+            if name != "build" {
+                return Err(unknown("table", name, &["build"], path));
+            }
+            let build = value.as_table().ok_or_else(|| wrong(path, "build", "a table"))?;
+            for (key, value) in build {
+                self.set(key, value, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, key: &str, value: &toml::Value, path: &Path) -> Result<(), Failure> {
+        let words = || {
+            let list = value.as_array().and_then(|a| a.iter().map(|v| v.as_str().map(str::to_owned)).collect());
+            list.ok_or_else(|| wrong(path, &format!("build.{key}"), "a list of strings"))
+        };
+        match key {
+            "mechanisms" => {
+                let list: Vec<String> = words()?;
+                self.mechanisms = mechanisms(&list.join(","), &path.display().to_string())?;
+            }
+            "exclude" => self.exclude = words()?,
+            "std" => self.std = value.as_bool().ok_or_else(|| wrong(path, "build.std", "true or false"))?,
+            _ => return Err(unknown("key", key, &["mechanisms", "exclude", "std"], path)),
+        }
+        Ok(())
+    }
+
+    /// The variables by which the pass learns of all this. They stand for the whole resolution: a tool that is
+    /// started with them need not look for a file again.
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        let on = |b: bool| if b { "on" } else { "off" }.to_owned();
+        let names: Vec<_> = self.mechanisms.iter().map(Mechanism::name).collect();
+        let list = if names.is_empty() { "none".to_owned() } else { names.join(",") };
+        vec![
+            (options::BUILD.name, list),
+            (options::EXCLUDE.name, self.exclude.join(",")),
+            (options::STD.name, on(self.std)),
+        ]
+    }
+}
+
+/// Reads a list of mechanisms that stands at `place`.
+pub fn mechanisms(list: &str, place: &str) -> Result<Mechanisms, Failure> {
+    Mechanisms::parse(list).map_err(|unknown| {
+        let known: Vec<_> = Mechanism::ALL.into_iter().map(Mechanism::name).collect();
+        Failure::usage(format!("{place}: no mechanism is called '{unknown}'{}", nearest(unknown, &known)))
+            .next(format!("the mechanisms are: {}; none turns all of them off", known.join(", ")))
+    })
+}
+
+fn switch(value: &str, name: &str) -> Result<bool, Failure> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(Failure::usage(format!("{name} is '{value}'")).next(format!("set {name} to on or off"))),
+    }
+}
+
+fn unknown(what: &str, name: &str, known: &[&str], path: &Path) -> Failure {
+    Failure::usage(format!("{}: unknown {what} '{name}'{}", path.display(), nearest(name, known)))
+        .next(format!("known are: {}", known.join(", ")))
+}
+
+fn wrong(path: &Path, key: &str, wanted: &str) -> Failure {
+    Failure::usage(format!("{}: '{key}' must be {wanted}", path.display())).next("correct the file")
+}
+
+/// `, did you mean 'x'?`, if something is near enough.
+pub fn nearest(name: &str, known: &[&str]) -> String {
+    let best = known.iter().map(|k| (strsim::jaro_winkler(name, k), k)).max_by(|a, b| a.0.total_cmp(&b.0));
+    match best {
+        Some((score, known)) if score > 0.7 => format!(", did you mean '{known}'?"),
+        _ => String::new(),
+    }
+}
+
+/// The environment of this process.
+pub fn environment() -> HashMap<OsString, OsString> {
+    std::env::vars_os().collect()
+}
+
+/// The working directory, or `.` where it is gone.
+pub fn working_directory() -> PathBuf {
+    std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(file: &str, env: &[(&str, &str)]) -> Result<Build, Failure> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(FILE), file).unwrap();
+        let below = dir.path().join("a/b");
+        std::fs::create_dir_all(&below).unwrap();
+        Build::resolve(&below, &env.iter().map(|(k, v)| (k.into(), v.into())).collect())
+    }
+
+    #[test]
+    fn the_environment_beats_the_nearest_file() {
+        let file = "[build]\nmechanisms = []\nexclude = ['a/*', 'b']\nstd = true\n";
+        let build = resolve(file, &[]).unwrap();
+        assert_eq!((build.mechanisms, build.std, build.exclude.len()), (Mechanisms::default(), true, 2));
+        let build =
+            resolve(file, &[("UNSEEN_BUILD", "cover"), ("UNSEEN_STD", "off"), ("UNSEEN_EXCLUDE", "c,")]).unwrap();
+        assert_eq!(build, Build { exclude: vec!["c".into()], ..Build::default() });
+    }
+
+    #[test]
+    fn mistakes_are_named_with_the_nearest_known_word() {
+        let text = |r: Result<Build, Failure>| r.unwrap_err().to_string();
+        assert!(text(resolve("[build]\nmechanism = []", &[])).contains("did you mean 'mechanisms'?"));
+        assert!(text(resolve("[bild]", &[])).contains("did you mean 'build'?"));
+        assert!(text(resolve("[build]\nmechanisms = ['covr']", &[])).contains("did you mean 'cover'?"));
+        assert!(text(resolve("[build]\nstd = 3", &[])).contains("true or false"));
+        assert!(text(resolve("[build", &[])).contains("unseen.toml"));
+        assert!(text(resolve("", &[("UNSEEN_STD", "yes")])).contains("UNSEEN_STD is 'yes'"));
+    }
+}

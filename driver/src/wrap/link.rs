@@ -1,0 +1,303 @@
+//! The link: where the program comes together and the pass runs. Reads what goes in ([`survey`]), adds the linker, the
+//! plugin, the runtime and a small object that lists the inputs ([`extend`]).
+
+use object::write::{Object as Writer, StandardSegment};
+use object::{Architecture, BinaryFormat, Endianness, Object as _, ObjectSection as _, SectionKind};
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use unseen_abi::{hooks, sections};
+
+use super::args::{Args, Meaning};
+use super::clang::{Surroundings, joined};
+use super::inputs::{self, Content, Input};
+use super::launch::{After, Plan};
+use super::step::{self, Class, Step};
+use super::{Outcome, Scope};
+use crate::command::Failure;
+use crate::context::Llvm;
+
+/// Internal, from `unseen-rustc`: `plain` asks for a link without us.
+pub const LINK: &str = "UNSEEN_LINK";
+/// Internal, from `unseen-rustc`: what was declined on the way here, as `source: reason`.
+pub const DECLINED: &str = "UNSEEN_DECLINED";
+
+/// What the caller wants of a link, if not the usual.
+#[derive(Clone, Default, Debug)]
+pub struct Request {
+    /// The product is part of the build (build scripts, proc-macros): nothing is added to it.
+    pub plain: bool,
+    /// A build script is linking: its executables are probes and tools for the build.
+    pub build_script: bool,
+    /// What was declined on the way here.
+    pub declined: Option<String>,
+}
+
+impl Request {
+    /// From the environment.
+    pub fn of(env: &HashMap<OsString, OsString>) -> Request {
+        let has = |name: &str| env.contains_key(OsStr::new(name));
+        Request {
+            plain: env.get(OsStr::new(LINK)).is_some_and(|v| v == "plain"),
+            // What cargo sets for build scripts, and not for rustc.
+            build_script: has("OUT_DIR") && has("NUM_JOBS") && has("RUSTC") && has("TARGET") && has("HOST"),
+            declined: env.get(OsStr::new(DECLINED)).map(|v| v.to_string_lossy().into_owned()),
+        }
+    }
+}
+
+/// What a link was given.
+#[derive(Clone, Default, Debug)]
+pub struct Survey {
+    /// Objects and members of archives, in order.
+    pub inputs: Vec<Input>,
+    /// Those that were named by their path: they must fit.
+    pub named: HashSet<PathBuf>,
+    /// Libraries that the linker finds by itself.
+    pub libraries: Vec<String>,
+}
+
+/// Reads the objects and archives on a command line.
+pub fn survey(args: &Args, step: &Step) -> Survey {
+    let dirs: Vec<PathBuf> = args.with(Meaning::LibraryDir).map(|a| PathBuf::from(&a.value)).collect();
+    let mut survey = Survey::default();
+    let mut only_static = step.only_static;
+    let mut named: Vec<PathBuf> = step.of_class(Class::Object).map(PathBuf::from).collect();
+    for arg in &args.list {
+        match arg.meaning {
+            Meaning::Library => survey.library(&arg.value, &dirs, only_static),
+            Meaning::LinkerWords | Meaning::LinkerWord => {
+                for word in arg.value.as_bytes().split(|b| *b == b',') {
+                    match word {
+                        b"-Bstatic" | b"-static" | b"-dn" => only_static = true,
+                        b"-Bdynamic" | b"-dy" => only_static = step.only_static,
+                        [b'-', b'l', name @ ..] => survey.library(OsStr::from_bytes(name), &dirs, only_static),
+                        [b'-', ..] => {}
+                        // Values of linker options look like files, too; only objects and archives count.
+                        file => named.push(PathBuf::from(OsStr::from_bytes(file))),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    for path in named {
+        let read = inputs::read(&path);
+        if read.iter().any(|i| i.content != Content::Unknown) {
+            survey.inputs.extend(read);
+            survey.named.insert(path);
+        }
+    }
+    survey
+}
+
+impl Survey {
+    fn library(&mut self, name: &OsStr, dirs: &[PathBuf], only_static: bool) {
+        match inputs::find_library(name, dirs, only_static) {
+            Some(path) => self.inputs.extend(inputs::read(&path)),
+            None => self.libraries.push(name.to_string_lossy().into_owned()),
+        }
+    }
+
+    fn has(&self, content: &Content) -> bool {
+        self.inputs.iter().any(|i| i.content == *content)
+    }
+
+    /// Inputs that would be lost on the way.
+    fn check(&self) -> Result<(), Failure> {
+        for input in &self.inputs {
+            match &input.content {
+                Content::ThinBitcode => {
+                    return Err(Failure::environment(format!(
+                        "{} is bitcode for thin LTO, which the pass never gets to see",
+                        input.name()
+                    ))
+                    .next("compile it with unseen-clang, or with -flto=full instead of -flto=thin"));
+                }
+                Content::Foreign(machine) if self.named.contains(&input.path) => {
+                    return Err(Failure::environment(format!(
+                        "{} is code for {machine}; this link is for x86-64",
+                        input.name()
+                    ))
+                    .next("compile it again for x86-64, or remove what an earlier build for another target left"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The argument that names our linker.
+pub fn ld_path(llvm: &Llvm) -> OsString {
+    joined("--ld-path=", &llvm.tool("ld.lld"))
+}
+
+/// Adds to a plan what its link needs.
+pub fn extend(
+    plan: &mut Plan,
+    args: &Args,
+    step: &Step,
+    around: &Surroundings,
+    survey: &Survey,
+    scratch: &Path,
+) -> Result<(), Failure> {
+    if args.has(Meaning::Offload) || step.has_class(Class::Foreign) {
+        return Ok(());
+    }
+    survey.check()?;
+    let sources = step.has_class(Class::Source) && plan.outcome == Outcome::Handled(Scope::Program);
+    let bitcode = sources || survey.has(&Content::Bitcode);
+    if let Some(linker) = step.linker.as_ref().filter(|_| bitcode && !around.replace_linker) {
+        return Err(Failure::environment(format!("{} was demanded, but only lld can run the pass", linker.display()))
+            .next("drop it, or set UNSEEN_LINKER=lld to link with lld all the same, or UNSEEN_LTO=off to do without"));
+    }
+    if bitcode || (around.build.lto && step.linker.is_none()) {
+        plan.add([ld_path(&around.llvm)]);
+    }
+    if bitcode {
+        plan.add(["-flto=full"]);
+    }
+    let plain = matches!(plan.outcome, Outcome::Declined(_)) && super::clang::is_plain(step, &around.request);
+    if plain {
+        return Ok(());
+    }
+    let whole_bitcode = bitcode
+        && !step.has_class(Class::Assembly)
+        && survey.inputs.iter().all(|i| i.content == Content::Bitcode)
+        && (sources || !step.has_class(Class::Source));
+    if step.relocatable && whole_bitcode {
+        // The object stays bitcode, and as it was written: the final link will see it.
+        plan.add(["-Wl,--lto-emit-llvm", "-Wl,--lto-O0"]);
+        return Ok(());
+    }
+    if bitcode {
+        load_plugin(plan, step, around);
+        let archives_only =
+            !sources && !survey.inputs.iter().any(|i| i.content == Content::Bitcode && i.member.is_none());
+        if !archives_only {
+            plan.after.push(After::RequireManifest { file: step.linked() });
+        }
+    }
+    let whole_archives = step::linker_words(args).iter().any(|w| w == "--whole-archive" || w == "-whole-archive");
+    if bitcode && !step.relocatable && !whole_archives && survey.inputs.iter().any(|i| i.member.is_some()) {
+        let report = scratch.join("extracted");
+        plan.add([OsString::from("-Xlinker"), joined("--why-extract=", &report)]);
+        plan.after.push(After::KeepExtracted { file: step.linked(), report });
+    }
+    let list = scratch.join("inputs.o");
+    plan.files.push((list.clone(), inputs_object(plan, step, around, survey)));
+    plan.add([OsString::from("-Xlinker"), list.into_os_string()]);
+    if !step.relocatable {
+        plan.links_runtime = true;
+        for hook in hooks::ALL {
+            plan.add(["-Xlinker".to_owned(), format!("--export-dynamic-symbol={}", hook.symbol)]);
+        }
+        plan.add([OsString::from("-Xlinker"), around.own.runtime.clone().into_os_string()]);
+    }
+    Ok(())
+}
+
+/// The plugin, its variables, and a level at which it is called.
+fn load_plugin(plan: &mut Plan, step: &Step, around: &Surroundings) {
+    plan.loads_plugin = true;
+    let named = step.level.or(around.level);
+    let level = named.unwrap_or(if step.has_class(Class::Source) { '0' } else { '2' });
+    let codegen = match level {
+        '0' | '1' | '3' => level,
+        _ => '2',
+    };
+    plan.add([OsString::from("-Xlinker"), joined("--load-pass-plugin=", &around.own.plugin)]);
+    // The plugin runs the pipeline of the user's level itself. At level 1 the linker's own adds next to nothing to it,
+    // at level 0 the linker would not call the plugin.
+    plan.add([String::from("-Wl,--lto-O1"), format!("-Wl,--lto-CGO{codegen}")]);
+    plan.env.extend(around.build.variables());
+    plan.env.push((super::LEVEL, level.into()));
+    plan.env.push((super::SCOPE, "program".into()));
+}
+
+/// The lines of the list of inputs.
+fn input_lines(plan: &Plan, step: &Step, survey: &Survey) -> String {
+    let mut lines = Vec::new();
+    for (class, name) in &step.inputs {
+        let kind = match (class, &plan.outcome) {
+            (Class::Source, Outcome::Handled(Scope::Program)) => "bitcode",
+            (Class::Source, Outcome::Handled(Scope::Unit)) => "unit",
+            (Class::Source | Class::Assembly, _) => "native",
+            _ => continue,
+        };
+        lines.push(format!("{kind} {}", name.to_string_lossy()));
+    }
+    for input in &survey.inputs {
+        let kind = match input.content {
+            Content::Bitcode => "bitcode",
+            Content::Unit => "unit",
+            Content::Native => "native",
+            Content::Shared => "library",
+            _ => continue,
+        };
+        lines.push(format!("{kind} {}", input.name()));
+    }
+    lines.extend(survey.libraries.iter().map(|l| format!("library -l{l}")));
+    lines.iter().map(|l| l.replace('\n', " ") + "\n").collect()
+}
+
+/// The object that carries the list of inputs, and what was declined on the way.
+fn inputs_object(plan: &Plan, step: &Step, around: &Surroundings, survey: &Survey) -> Vec<u8> {
+    let mut object = Writer::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let mut add = |name: &str, data: &[u8]| {
+        let id =
+            object.add_section(object.segment_name(StandardSegment::Debug).to_vec(), name.into(), SectionKind::Other);
+        object.set_section_data(id, data.to_vec(), 1);
+    };
+    add(sections::INPUTS, input_lines(plan, step, survey).as_bytes());
+    let mut declined: Vec<String> = around.request.declined.iter().cloned().collect();
+    for (class, name) in &step.inputs {
+        match (class, &plan.outcome) {
+            (Class::Assembly, _) => declined.push(format!("{}: assembly", name.display())),
+            (Class::Source, Outcome::Declined(why)) => declined.push(format!("{}: {why}", name.display())),
+            _ => {}
+        }
+    }
+    if !declined.is_empty() {
+        let text: String = declined.iter().map(|d| format!("{d}\0")).collect();
+        add(sections::DECLINED, text.as_bytes());
+    }
+    // Without it GNU ld takes the object for one that wants an executable stack.
+    add(".note.GNU-stack", b"");
+    object.write().unwrap_or_default()
+}
+
+/// Blanks the lines of archive members that the linker did not extract, in place.
+pub fn keep_extracted(file: &Path, report: &Path) -> Result<(), String> {
+    let text = |e: std::io::Error| e.to_string();
+    let extracted = std::fs::read_to_string(report).map_err(text)?;
+    let extracted: HashSet<&str> = extracted.lines().skip(1).filter_map(|l| l.split('\t').nth(1)).collect();
+    let data = std::fs::read(file).map_err(text)?;
+    let parsed = object::File::parse(&*data).map_err(|e| e.to_string())?;
+    let Some(section) = parsed.section_by_name(sections::INPUTS) else { return Ok(()) };
+    let Some((offset, _)) = section.file_range() else { return Ok(()) };
+    let lines = section.data().map_err(|e| e.to_string())?;
+    let kept = without_unused_members(lines, &extracted);
+    let mut out = std::fs::OpenOptions::new().write(true).open(file).map_err(text)?;
+    out.seek(SeekFrom::Start(offset)).map_err(text)?;
+    out.write_all(&kept).map_err(text)
+}
+
+/// The same bytes, with the lines of members that were not extracted made empty.
+fn without_unused_members(lines: &[u8], extracted: &HashSet<&str>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(lines.len());
+    for line in lines.split_inclusive(|b| *b == b'\n') {
+        let text = String::from_utf8_lossy(line);
+        let name = text.trim_end().split_once(' ').map_or("", |(_, name)| name);
+        if name.ends_with(')') && !extracted.contains(name) {
+            out.resize(out.len() + line.len(), b'\n');
+        } else {
+            out.extend_from_slice(line);
+        }
+    }
+    out
+}

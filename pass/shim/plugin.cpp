@@ -1,0 +1,129 @@
+// The only C++ of the plugin: registers callbacks with LLVM's pass builder, and wraps what LLVM offers in C++
+// alone. It decides nothing: every choice is made by the Rust functions declared here.
+
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+// What pass/src/plugin.rs returns by value to LLVM.
+static_assert(LLVM_PLUGIN_API_VERSION == 2, "plugin.rs: API_VERSION");
+static_assert(sizeof(PassPluginLibraryInfo) == 40, "plugin.rs: PluginInfo");
+static_assert(offsetof(PassPluginLibraryInfo, RegisterPassBuilderCallbacks) == 24, "plugin.rs: PluginInfo");
+
+extern "C" {
+// pass/src/plugin.rs
+bool unseen_pass_run(Module *M, int Step);
+int unseen_pass_level();
+bool unseen_pass_per_unit();
+int unseen_pass_step(const char *Name, size_t Length);
+}
+
+namespace {
+
+// What unseen_pass_step answers; the values are those of plugin.rs.
+enum Step { None = -1, Cover = 0, Print = 1, Link = 2 };
+
+struct UnseenPass : PassInfoMixin<UnseenPass> {
+  int Step;
+  explicit UnseenPass(int Step) : Step(Step) {}
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    return unseen_pass_run(&M, Step) ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+
+OptimizationLevel level(int Code) {
+  switch (Code) {
+  case '1':
+    return OptimizationLevel::O1;
+  case '3':
+    return OptimizationLevel::O3;
+  case 's':
+    return OptimizationLevel::Os;
+  case 'z':
+    return OptimizationLevel::Oz;
+  default:
+    return OptimizationLevel::O2;
+  }
+}
+
+// The pass on the pristine module, then the whole pipeline that the compile steps left out: one that sees all of the
+// program at once. The driver asks the linker for level 1, at which its own pipeline adds next to nothing; the two
+// pipelines that link-time optimisation usually runs one after the other would take half as long again.
+void addLink(PassBuilder &PB, ModulePassManager &MPM) {
+  MPM.addPass(UnseenPass(Link));
+  int Code = unseen_pass_level();
+  if (Code != '0')
+    MPM.addPass(PB.buildPerModuleDefaultPipeline(level(Code)));
+}
+
+} // namespace
+
+extern "C" void unseen_shim_register(PassBuilder &PB) {
+  if (unseen_pass_per_unit()) {
+    PB.registerPipelineStartEPCallback(
+        [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(UnseenPass(Link)); });
+    return;
+  }
+  PB.registerFullLinkTimeOptimizationEarlyEPCallback(
+      [&PB](ModulePassManager &MPM, OptimizationLevel) { addLink(PB, MPM); });
+  PB.registerPipelineParsingCallback(
+      [&PB](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
+        int Step = unseen_pass_step(Name.data(), Name.size());
+        if (Step == None)
+          return false;
+        if (Step == Link)
+          addLink(PB, MPM);
+        else
+          MPM.addPass(UnseenPass(Step));
+        return true;
+      });
+}
+
+// Splits the edge from a terminator to its successor; edges to the same successor go the same way. Null where the
+// edge can't be split.
+extern "C" BasicBlock *unseen_shim_split_edge(Instruction *Terminator, unsigned Successor) {
+  CriticalEdgeSplittingOptions Options;
+  Options.setMergeIdenticalEdges();
+  return SplitCriticalEdge(Terminator, Successor, Options);
+}
+
+extern "C" void unseen_shim_append_ctor(Module *M, Function *F) { appendToGlobalCtors(*M, F, 0); }
+extern "C" void unseen_shim_append_dtor(Module *M, Function *F) { appendToGlobalDtors(*M, F, 0); }
+
+static bool marked(const DISubprogram *SP, StringRef Marker) {
+  return SP && SP->getUnit() && SP->getUnit()->getFlags() == Marker;
+}
+
+// Removes the debug info of compile units whose flags are Marker.
+extern "C" void unseen_shim_strip_units(Module *M, const char *Text, size_t Length) {
+  StringRef Marker(Text, Length);
+  NamedMDNode *Units = M->getNamedMetadata("llvm.dbg.cu");
+  if (!Units)
+    return;
+  for (Function &F : *M)
+    if (marked(F.getSubprogram(), Marker))
+      stripDebugInfo(F);
+  SmallVector<MDNode *, 8> Kept;
+  for (MDNode *Unit : Units->operands())
+    if (cast<DICompileUnit>(Unit)->getFlags() != Marker)
+      Kept.push_back(Unit);
+  Units->clearOperands();
+  for (MDNode *Unit : Kept)
+    Units->addOperand(Unit);
+  if (Kept.empty())
+    Units->eraseFromParent();
+}
+
+// The name in the source, without scopes.
+extern "C" const char *unseen_shim_subprogram_name(DISubprogram *SP, size_t *Length) {
+  StringRef Name = SP->getName();
+  *Length = Name.size();
+  return Name.data();
+}

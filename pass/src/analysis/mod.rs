@@ -1,0 +1,49 @@
+//! Reads the module, never changes it: which functions are instrumented, and how.
+
+pub mod cfg;
+mod choice;
+pub mod cover;
+pub mod dominators;
+mod sources;
+mod stops;
+
+use crate::llvm::Function;
+use crate::options::Options;
+use crate::plan::{FunctionPlan, Plan};
+use unseen_abi::manifest::{Outcome, Place};
+use unseen_abi::mechanism::{Mechanism, Mechanisms};
+
+/// Decides what is done to each of the module's functions.
+pub fn plan(functions: &[Function], options: &Options) -> Plan {
+    let stops = stops::Stops::of(functions);
+    let mut sources = sources::Sources::default();
+    let mut plans: Vec<FunctionPlan> = Vec::with_capacity(functions.len());
+    let mut probes = 0;
+    for (index, function) in functions.iter().enumerate() {
+        let subprogram = function.subprogram();
+        let file = subprogram.and_then(|s| s.file()).map(|f| sources.file(f));
+        let mut plan = FunctionPlan {
+            index,
+            name: function.name(),
+            source_name: subprogram.map(|s| s.name()).unwrap_or_default(),
+            place: file.map(|file| Place { file, line: subprogram.map_or(0, |s| s.line()), column: 0 }),
+            outcome: Outcome::Instrumented(Mechanisms::default()),
+            cover: None,
+        };
+        if choice::is_ours(&plan.name) {
+            continue;
+        }
+        plan.outcome = match choice::reason_to_leave(*function, file.map(|f| sources.path(f)), options) {
+            Some(reason) => Outcome::Left(reason),
+            None => Outcome::Instrumented(options.mechanisms),
+        };
+        if matches!(plan.outcome, Outcome::Instrumented(m) if m.has(Mechanism::Cover)) {
+            let cfg = cfg::Cfg::of(*function, &stops, &mut sources);
+            let cover = cover::place(&cfg, probes);
+            probes += cover.sites.len() as u32;
+            plan.cover = Some(cover);
+        }
+        plans.push(plan);
+    }
+    Plan { files: sources.into_files(), functions: plans }
+}

@@ -1,0 +1,100 @@
+//! What the runtime and the driver need inside the module: counters, the module record, constructor and
+//! destructor, the manifest. The only file that names hooks, sections and our own symbols.
+
+use crate::llvm::{self, Field, Global, Module};
+use crate::options::Options;
+use crate::plan::Plan;
+use std::fmt::Write;
+use unseen_abi::manifest::{Cover, Function, Manifest};
+use unseen_abi::mechanism::Mechanisms;
+use unseen_abi::module::{COUNTER_PAGE, ModuleRecord};
+use unseen_abi::{ABI_VERSION, hooks, sections};
+
+const DONE_FLAG: &str = "unseen";
+const COUNTERS: &str = "__unseen_counters";
+const RECORD: &str = "__unseen_module";
+const CONSTRUCTOR: &str = "__unseen_enter";
+const DESTRUCTOR: &str = "__unseen_leave";
+
+/// Whether the pass has been here before.
+pub fn is_done(module: Module) -> bool {
+    module.has_flag(DONE_FLAG)
+}
+
+/// Leaves a sign that the pass has been here.
+pub fn mark_done(module: Module) {
+    module.set_flag(DONE_FLAG, ABI_VERSION);
+}
+
+/// Adds `count` counters, on whole pages of their own: the runtime maps a file over them.
+pub fn counters(module: Module, count: u32) -> Global {
+    module.add_bytes(COUNTERS, u64::from(count).next_multiple_of(COUNTER_PAGE as u64), COUNTER_PAGE as u32)
+}
+
+/// Makes the module introduce itself to the runtime when it is loaded, and take its leave when it goes.
+pub fn registration(module: Module, manifest: &Manifest, counters: Global) {
+    // The fields of ModuleRecord, in order.
+    let record = module.add_constant(
+        RECORD,
+        &[
+            Field::I32(size_of::<ModuleRecord>() as u32),
+            Field::I32(manifest.mechanisms.0),
+            Field::Bytes(manifest.id.to_vec()),
+            Field::Address(Some(counters)),
+            Field::I64(u64::from(manifest.counters)),
+        ],
+    );
+    module.add_constructor(module.add_caller(CONSTRUCTOR, &hooks::ENTER, record));
+    module.add_destructor(module.add_caller(DESTRUCTOR, &hooks::LEAVE, record));
+}
+
+/// The manifest of a plan.
+pub fn manifest(plan: &Plan, options: &Options) -> Manifest {
+    let functions = plan.functions.iter().map(|f| Function {
+        name: f.name.clone(),
+        source_name: f.source_name.clone(),
+        place: f.place,
+        outcome: f.outcome.clone(),
+        cover: f.cover.as_ref().map(|c| Cover {
+            entry: c.entry.clone(),
+            regions: c.regions.clone(),
+            branches: c.branches.clone(),
+        }),
+    });
+    let mut manifest = Manifest {
+        id: [0; 16],
+        scope: options.scope,
+        mechanisms: Mechanisms(options.mechanisms.0),
+        producer: format!("unseen {}, LLVM {}", env!("CARGO_PKG_VERSION"), llvm::version()),
+        counters: plan.probe_count(),
+        files: plan.files.clone(),
+        functions: functions.collect(),
+    };
+    manifest.id = xxhash_rust::xxh3::xxh3_128(&manifest.content()).to_le_bytes();
+    manifest
+}
+
+/// Puts the manifest into its section. By assembly, because LLVM has no globals in sections that are not loaded.
+pub fn manifest_section(module: Module, manifest: &Manifest) {
+    let bytes = manifest.encode();
+    let mut text = String::with_capacity(bytes.len() * 3);
+    let _ = writeln!(text, ".pushsection {},\"\",@progbits", sections::MANIFEST);
+    for line in bytes.chunks(4096) {
+        text.push_str(".ascii \"");
+        for byte in line {
+            match byte {
+                b'"' | b'\\' => {
+                    text.push('\\');
+                    text.push(*byte as char);
+                }
+                0x20..0x7f => text.push(*byte as char),
+                _ => {
+                    let _ = write!(text, "\\{byte:03o}");
+                }
+            }
+        }
+        text.push_str("\"\n");
+    }
+    text.push_str(".popsection\n");
+    module.append_assembly(&text);
+}

@@ -1,0 +1,91 @@
+//! What the pass is asked to do. The linker rejects options of plugins, so they come by the environment, where
+//! the driver has put the result of flags, `unseen.toml` and variables.
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use unseen_abi::manifest::Scope;
+use unseen_abi::mechanism::{Mechanism, Mechanisms};
+use unseen_abi::options;
+
+/// Flags of compile units whose line tables were asked for by the wrapper, not by the user.
+pub const ADDED_LINES: &str = "unseen-lines";
+
+/// What to do.
+#[derive(Debug)]
+pub struct Options {
+    /// What to instrument with.
+    pub mechanisms: Mechanisms,
+    /// Whether the module is the whole program.
+    pub scope: Scope,
+    /// Whether the language's own library is instrumented too.
+    pub standard: bool,
+    /// Source files that are left alone.
+    pub exclude: GlobSet,
+}
+
+/// An environment that contradicts itself: what is wrong, for people.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Invalid(pub String);
+
+impl Options {
+    /// From the environment, through `get` so that tests need not change theirs.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Options, Invalid> {
+        let mechanisms = match get(options::BUILD.name) {
+            None => Mechanisms::DEFAULT,
+            Some(list) => Mechanisms::parse(&list).map_err(|name| {
+                let known: Vec<_> = Mechanism::ALL.iter().map(|m| m.name()).collect();
+                Invalid(format!("{}: unknown mechanism `{name}`; known: {}", options::BUILD.name, known.join(", ")))
+            })?,
+        };
+        let mut exclude = GlobSetBuilder::new();
+        for pattern in get(options::EXCLUDE.name).iter().flat_map(|v| v.split(',')).filter(|p| !p.is_empty()) {
+            let glob = Glob::new(pattern)
+                .map_err(|e| Invalid(format!("{}: bad pattern `{pattern}`: {e}", options::EXCLUDE.name)))?;
+            exclude.add(glob);
+        }
+        Ok(Options {
+            mechanisms,
+            scope: if per_unit(&get) { Scope::TranslationUnit } else { Scope::Program },
+            standard: get(options::STD.name).is_some_and(|v| v == "on"),
+            exclude: exclude.build().map_err(|e| Invalid(e.to_string()))?,
+        })
+    }
+}
+
+/// Whether the compiler, not the linker, runs us.
+pub fn per_unit(get: impl Fn(&str) -> Option<String>) -> bool {
+    get("UNSEEN_SCOPE").is_some_and(|v| v == "unit")
+}
+
+/// The user's optimisation level: `0`, `1`, `2`, `3`, `s` or `z`.
+pub fn level(get: impl Fn(&str) -> Option<String>) -> u8 {
+    get("UNSEEN_LEVEL").and_then(|v| v.bytes().next()).unwrap_or(b'2')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Options, Invalid> {
+        Options::read(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()))
+    }
+
+    #[test]
+    fn nothing_set_means_the_default() {
+        let o = read(&[]).unwrap();
+        assert_eq!((o.mechanisms, o.scope, o.standard), (Mechanisms::DEFAULT, Scope::Program, false));
+    }
+
+    #[test]
+    fn an_unknown_mechanism_is_named_with_the_known_ones() {
+        let Err(Invalid(text)) = read(&[("UNSEEN_BUILD", "cover,cowver")]) else { panic!() };
+        assert_eq!(text, "UNSEEN_BUILD: unknown mechanism `cowver`; known: cover");
+    }
+
+    #[test]
+    fn excluded_files_are_globs() {
+        let o = read(&[("UNSEEN_EXCLUDE", "**/third_party/**,*.y")]).unwrap();
+        assert!(
+            o.exclude.is_match("/a/third_party/b/c.c") && o.exclude.is_match("x.y") && !o.exclude.is_match("/a/b.c")
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! Where LLVM comes in: the plugin's entry point and what the shim asks.
+
+use crate::llvm::Module;
+use crate::options::{self, Options};
+use std::ffi::{c_char, c_int, c_void};
+
+/// `LLVM_PLUGIN_API_VERSION`, asserted by the shim.
+const API_VERSION: u32 = 2;
+
+/// LLVM's `PassPluginLibraryInfo`; size and offsets are asserted by the shim.
+#[repr(C)]
+pub struct PluginInfo {
+    api_version: u32,
+    name: *const c_char,
+    version: *const c_char,
+    register: unsafe extern "C" fn(*mut c_void),
+    before_codegen: *const c_void,
+}
+const _: () = assert!(size_of::<PluginInfo>() == 40);
+const _: () = assert!(std::mem::offset_of!(PluginInfo, register) == 24);
+
+unsafe extern "C" {
+    fn unseen_shim_register(pass_builder: *mut c_void);
+}
+
+/// Called by `ld.lld --load-pass-plugin`, `opt -load-pass-plugin` and `clang -fpass-plugin`.
+#[unsafe(no_mangle)]
+pub extern "C" fn llvmGetPassPluginInfo() -> PluginInfo {
+    PluginInfo {
+        api_version: API_VERSION,
+        name: c"unseen".as_ptr(),
+        version: concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast(),
+        register: unseen_shim_register,
+        before_codegen: std::ptr::null(),
+    }
+}
+
+/// Tells the driver which version of the abi this plugin speaks.
+#[unsafe(no_mangle)]
+pub static unseen_pass_abi_v1: u32 = unseen_abi::ABI_VERSION;
+
+// What `opt` may be asked for. The shim knows these numbers.
+const NONE: c_int = -1;
+const COVER: c_int = 0;
+const PRINT: c_int = 1;
+const LINK: c_int = 2;
+
+/// The step with that pipeline name.
+///
+/// # Safety
+/// `name` points to `length` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn unseen_pass_step(name: *const u8, length: usize) -> c_int {
+    // SAFETY: see above.
+    match unsafe { std::slice::from_raw_parts(name, length) } {
+        b"unseen-cover" => COVER,
+        b"unseen-print" => PRINT,
+        b"unseen-link" => LINK,
+        _ => NONE,
+    }
+}
+
+/// Whether the pass runs in the compiler, on one translation unit.
+#[unsafe(no_mangle)]
+extern "C" fn unseen_pass_per_unit() -> bool {
+    options::per_unit(environment)
+}
+
+/// The level of the pipeline that follows the pass at link time.
+#[unsafe(no_mangle)]
+extern "C" fn unseen_pass_level() -> c_int {
+    c_int::from(options::level(environment))
+}
+
+/// Runs a step. `COVER` and `LINK` differ only in what the shim adds behind them.
+///
+/// # Safety
+/// `module` is a valid module of this process's LLVM.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
+    std::panic::set_hook(Box::new(|info| {
+        eprintln!("unseen-pass: internal error: {info}\nunseen-pass: please report it with the command that failed");
+    }));
+    let options = Options::read(environment).unwrap_or_else(|invalid| {
+        eprintln!("unseen-pass: error: {}", invalid.0);
+        std::process::exit(2);
+    });
+    // SAFETY: the shim passes LLVM's own reference.
+    let module = unsafe { Module::from_raw(module.cast()) };
+    if step == PRINT {
+        print!("{}", crate::analysis::plan(&module.functions(), &options));
+        return false;
+    }
+    crate::run(module, &options)
+}
+
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}

@@ -1,0 +1,95 @@
+//! What only assembly can say, for AArch64: a system call, an address that may be missing, bulk memory.
+
+use core::arch::asm;
+
+/// Makes system call `number`. Gives what the kernel gives: -4095..=-1 are errors.
+///
+/// # Safety
+/// The arguments must be good for that call, also in what it does to memory.
+#[inline]
+pub unsafe fn system_call(number: u32, a: [usize; 6]) -> isize {
+    let result;
+    // SAFETY: the kernel's convention: number in x8, arguments in x0 to x5, result in x0.
+    unsafe {
+        asm!(
+            "svc 0",
+            in("x8") number as usize,
+            inlateout("x0") a[0] => result,
+            in("x1") a[1],
+            in("x2") a[2],
+            in("x3") a[3],
+            in("x4") a[4],
+            in("x5") a[5],
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// The address of a symbol as the linker or loader filled it in: null if nobody defines it. Reads the global offset
+/// table, because a direct reference to a missing symbol could not be linked into position-independent code.
+macro_rules! address_of_weak {
+    ($symbol:literal) => {{
+        let address: *const ();
+        // SAFETY: one load from the global offset table.
+        unsafe {
+            core::arch::asm!(
+                concat!(".weak ", $symbol),
+                concat!("adrp {0}, :got:", $symbol),
+                concat!("ldr {0}, [{0}, :got_lo12:", $symbol, "]"),
+                out(reg) address,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        address
+    }};
+}
+pub(crate) use address_of_weak;
+
+/// Copies `n` bytes from low to high addresses.
+///
+/// # Safety
+/// Both ranges must be valid; `to` may overlap `from` only if it begins below it.
+#[inline]
+pub unsafe fn copy_up(to: *mut u8, from: *const u8, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!(
+            "cbz {n}, 3f",
+            "2:",
+            "ldrb {byte:w}, [{from}], #1",
+            "strb {byte:w}, [{to}], #1",
+            "subs {n}, {n}, #1",
+            "b.ne 2b",
+            "3:",
+            n = inout(reg) n => _,
+            to = inout(reg) to => _,
+            from = inout(reg) from => _,
+            byte = out(reg) _,
+            options(nostack),
+        );
+    }
+}
+
+/// Sets `n` bytes.
+///
+/// # Safety
+/// The range must be valid.
+#[inline]
+pub unsafe fn fill(to: *mut u8, byte: u8, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!(
+            "cbz {n}, 3f",
+            "2:",
+            "strb {byte:w}, [{to}], #1",
+            "subs {n}, {n}, #1",
+            "b.ne 2b",
+            "3:",
+            n = inout(reg) n => _,
+            to = inout(reg) to => _,
+            byte = in(reg) u32::from(byte),
+            options(nostack),
+        );
+    }
+}

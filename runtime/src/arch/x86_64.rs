@@ -1,0 +1,76 @@
+//! What only assembly can say, for x86-64: a system call, an address that may be missing, bulk memory.
+//! A port is one more file like this one.
+
+use core::arch::asm;
+
+/// Makes system call `number`. Gives what the kernel gives: -4095..=-1 are errors.
+///
+/// # Safety
+/// The arguments must be good for that call, also in what it does to memory.
+#[inline]
+pub unsafe fn system_call(number: u32, a: [usize; 6]) -> isize {
+    let result;
+    // SAFETY: the kernel's convention: number in rax, arguments in six registers; rcx and r11 are overwritten.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") a[0],
+            in("rsi") a[1],
+            in("rdx") a[2],
+            in("r10") a[3],
+            in("r8") a[4],
+            in("r9") a[5],
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// The address of a symbol as the linker or loader filled it in: null if nobody defines it. Reads the global offset
+/// table, because a direct reference to a missing symbol could not be linked into position-independent code.
+macro_rules! address_of_weak {
+    ($symbol:literal) => {{
+        let address: *const ();
+        // SAFETY: one load from the global offset table.
+        unsafe {
+            core::arch::asm!(
+                concat!(".weak ", $symbol),
+                concat!("mov {}, qword ptr [rip + ", $symbol, "@GOTPCREL]"),
+                out(reg) address,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+        }
+        address
+    }};
+}
+pub(crate) use address_of_weak;
+
+/// Copies `n` bytes from low to high addresses.
+///
+/// # Safety
+/// Both ranges must be valid; `to` may overlap `from` only if it begins below it.
+#[cfg_attr(test, allow(dead_code))]
+#[inline]
+pub unsafe fn copy_up(to: *mut u8, from: *const u8, n: usize) {
+    // SAFETY: the caller's promise; the direction flag is clear by the calling convention.
+    unsafe {
+        asm!("rep movsb", inout("rcx") n => _, inout("rdi") to => _, inout("rsi") from => _,
+            options(nostack, preserves_flags));
+    }
+}
+
+/// Sets `n` bytes.
+///
+/// # Safety
+/// The range must be valid.
+#[cfg_attr(test, allow(dead_code))]
+#[inline]
+pub unsafe fn fill(to: *mut u8, byte: u8, n: usize) {
+    // SAFETY: as above.
+    unsafe {
+        asm!("rep stosb", inout("rcx") n => _, inout("rdi") to => _, in("al") byte, options(nostack, preserves_flags));
+    }
+}

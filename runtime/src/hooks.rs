@@ -1,0 +1,52 @@
+//! The hooks: the only symbols of the runtime that programs see. Defined from the one list in `unseen_abi::hooks`.
+//!
+//! Each may be called before `main`, from signal handlers, from several threads at once and after `fork`.
+
+use crate::{cover, modules, run};
+use unseen_abi::module::ModuleRecord;
+
+macro_rules! rust_type {
+    (void) => { () };
+    (ptr) => { *const ModuleRecord };
+    (i32) => { i32 };
+}
+
+macro_rules! define {
+    ($($(#[$doc:meta])* $constant:ident $name:ident $symbol:literal
+        ($($param:ident: $ty:tt),*) -> $result:tt;)*) => {
+        $($(#[$doc])*
+        #[unsafe(export_name = $symbol)]
+        extern "C" fn $name($($param: rust_type!($ty)),*) -> rust_type!($result) {
+            answer::$name($($param),*)
+        })*
+    };
+}
+unseen_abi::for_each_hook!(define);
+
+/// What each hook does, by its name in the list.
+mod answer {
+    use super::*;
+
+    pub fn enter(record: *const ModuleRecord) {
+        let Some(run) = run::current() else { return };
+        // SAFETY: null, or the constant that the pass emitted, which stays until the module leaves.
+        let record = unsafe { record.as_ref() };
+        if let Some(record) = record.filter(|record| record.size as usize >= size_of::<ModuleRecord>()) {
+            cover::enter(run, record);
+        }
+    }
+
+    pub fn leave(record: *const ModuleRecord) {
+        if run::decided().is_some() {
+            modules::leave(record);
+        }
+    }
+
+    pub fn active() -> i32 {
+        i32::from(modules::any_recording())
+    }
+
+    pub fn cover_reset() {
+        cover::reset();
+    }
+}

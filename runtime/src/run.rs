@@ -1,0 +1,130 @@
+//! The run this process belongs to, decided once: whether anything is recorded, and where.
+
+use crate::arena;
+use crate::confinement::Confinement;
+use crate::environment::{self, Settings};
+use crate::process::Process;
+use crate::scratch::{PATH, Scratch};
+use crate::sys::{self, Errno, Result};
+use crate::text::Text;
+use core::ffi::CStr;
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use unseen_abi::{options, store};
+
+/// Room for a file's name behind the run's directory.
+pub const LONGEST_NAME: usize = 64;
+
+/// Where this process records.
+pub struct Run {
+    /// The run's directory, absolute, with a slash at its end. Empty: nothing is recorded.
+    directory: &'static [u8],
+    /// How many bytes of it name the store.
+    store_length: usize,
+    /// Whether `UNSEEN_RUN` was no name, so that the default was taken, and nobody was told yet.
+    was_renamed: AtomicBool,
+    /// What the process was under at its start.
+    pub start: Confinement,
+    /// Whether files can be mapped over counters on this machine.
+    pub has_counter_pages: bool,
+}
+
+static NOTHING: Run = Run {
+    directory: &[],
+    store_length: 0,
+    was_renamed: AtomicBool::new(false),
+    start: Confinement::NONE,
+    has_counter_pages: false,
+};
+
+/// The decision; null before it was made.
+static CURRENT: AtomicPtr<Run> = AtomicPtr::new(ptr::null_mut());
+
+/// The run, if this process records; decides at the first call. Two threads that decide at once come to the same end.
+pub fn current() -> Option<&'static Run> {
+    if CURRENT.load(Ordering::Acquire).is_null() {
+        let decision = ptr::from_ref(decide().unwrap_or(&NOTHING)).cast_mut();
+        let _ = CURRENT.compare_exchange(ptr::null_mut(), decision, Ordering::AcqRel, Ordering::Acquire);
+    }
+    decided()
+}
+
+/// The run, if it was decided that this process records.
+pub fn decided() -> Option<&'static Run> {
+    // SAFETY: null, or a `Run` that lives for ever.
+    unsafe { CURRENT.load(Ordering::Acquire).as_ref() }.filter(|run| !run.directory.is_empty())
+}
+
+fn decide() -> Option<&'static Run> {
+    environment::with_settings(|settings| {
+        let store = settings.store()?;
+        let mut scratch = Scratch::map().ok()?;
+        let process = Process::ask(&mut scratch.input);
+        if process.is_privileged {
+            return None;
+        }
+        Run::keep(store, settings, process, &mut scratch)
+    })
+}
+
+impl Run {
+    fn keep(store: &[u8], settings: Settings<'_>, process: Process, scratch: &mut Scratch) -> Option<&'static Run> {
+        let name = settings.run();
+        let is_name = !name.contains(&b'/') && name != b"." && name != b"..";
+        let mut text = Text::new(&mut scratch.path);
+        if !store.starts_with(b"/") {
+            // Kept as it is if there is no way from the root to the working directory.
+            match sys::working_directory(&mut scratch.input) {
+                Ok(here) if here.starts_with(b"/") => text = text.bytes(here).bytes(b"/"),
+                _ => {}
+            }
+        }
+        text = text.bytes(store);
+        let store_length = text.length();
+        let name = if is_name { name } else { options::RUN.default.as_bytes() };
+        let directory = text.bytes(b"/").bytes(store::RUNS.as_bytes()).bytes(b"/").bytes(name).bytes(b"/").finish()?;
+        if directory.len() + LONGEST_NAME >= PATH {
+            return None;
+        }
+        let run = arena::allocate(size_of::<Run>())?.cast::<Run>();
+        let value = Run {
+            directory: arena::keep(directory)?,
+            store_length,
+            was_renamed: AtomicBool::new(!is_name),
+            start: Confinement::now(),
+            has_counter_pages: process.has_counter_pages,
+        };
+        // SAFETY: fresh memory of that size and alignment, which lives for ever.
+        unsafe {
+            run.write(value);
+            Some(run.as_ref())
+        }
+    }
+
+    /// Whether the user must be told that `UNSEEN_RUN` is no name. True once.
+    pub fn was_renamed(&self) -> bool {
+        self.was_renamed.swap(false, Ordering::Relaxed)
+    }
+
+    /// The path of a file in the run's directory.
+    pub fn path<'a>(&self, name: &[u8], buffer: &'a mut [u8]) -> Result<&'a CStr> {
+        Text::new(buffer).bytes(self.directory).bytes(name).path().ok_or(Errno::NAME_TOO_LONG)
+    }
+
+    /// Makes the run's directory, and those of the store around it.
+    pub fn make_directory(&self, buffer: &mut [u8]) -> Result<()> {
+        let all = self.directory.len().saturating_sub(1);
+        let runs = self.store_length + 1 + store::RUNS.len();
+        let mut result = Ok(());
+        for length in [self.store_length, runs, all] {
+            let directory = self.directory.get(..length).unwrap_or_default();
+            let path = Text::new(buffer).bytes(directory).path().ok_or(Errno::NAME_TOO_LONG)?;
+            result = match sys::make_directory(path) {
+                Err(Errno::EXISTS) => Ok(()),
+                result => result,
+            };
+        }
+        // A level that could not be made, and was not there, makes the last one fail.
+        result
+    }
+}
