@@ -72,11 +72,14 @@ fn decision(terminator: Inst, successors: &[usize], sources: &mut Sources) -> Op
 ///
 /// Jumps are glue between statements: they count only where the block has nothing else (`break;` under an `if`). A
 /// return of a value counts, unless it is the closing brace's: then the result is loaded at the same place. What
-/// only passes an exception on does not count.
+/// only passes an exception on, or ends the program because of a second one, does not count.
 fn statements(block: Block, sources: &mut Sources) -> Vec<Place> {
     let terminator = block.terminator();
-    let unwinding = terminator.opcode() == Opcode::LLVMResume
-        || block.instructions().next().is_some_and(|i| i.opcode() == Opcode::LLVMLandingPad);
+    let pad = block.instructions().next().is_some_and(|i| i.opcode() == Opcode::LLVMLandingPad);
+    let unwinding = pad || terminator.opcode() == Opcode::LLVMResume;
+    if pad && terminator.opcode() == Opcode::LLVMUnreachable {
+        return Vec::new();
+    }
     let mut found: Vec<Place> = Vec::new();
     let mut add = |place: Option<Place>| found.extend(place.filter(|p| !found.contains(p)));
     let mut loaded = None;

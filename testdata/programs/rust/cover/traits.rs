@@ -32,13 +32,13 @@ struct Bird;
 
 impl Animal for Dog {
     fn legs(&self) -> u32 {
-        4
+        4 // differs: a constant or a copy needs no code of its own
     }
 }
 
 impl Animal for Bird {
     fn legs(&self) -> u32 {
-        2
+        2 // differs: a constant or a copy needs no code of its own
     }
     fn describe(&self) -> String {
         String::from("flies")
@@ -60,9 +60,9 @@ fn tokens(text: &str) -> Result<Vec<Token>, Failure> {
                     i += 1;
                 }
                 out.push(Token::Number(value));
-                continue;
+                continue; // differs: a jump behind other code is no statement of its own
             }
-            b' ' => {}
+            b' ' => {} // differs: an empty arm has no code
             b'!' => return Err(Failure { at: i }),
             other => out.push(Token::Other(other as char)),
         }
@@ -83,7 +83,7 @@ fn sum(text: &str) -> Result<i64, Failure> {
                 println!("strange {c}");
             }
         }
-    }
+    } // differs: the tokens are dropped here
     Ok(total)
 }
 
@@ -105,7 +105,7 @@ fn risky(x: u32) -> u32 {
     if x > 2 {
         panic!("too large");
     }
-    x
+    x // differs: a constant or a copy needs no code of its own
 }
 
 fn main() {
