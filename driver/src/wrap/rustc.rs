@@ -198,7 +198,8 @@ fn declined(args: &Args, types: &[String], build: &Build) -> Option<String> {
     None
 }
 
-fn is_our_target(target: &OsStr) -> bool {
+/// Whether code for that target goes through the pass.
+pub fn is_our_target(target: &OsStr) -> bool {
     let target = target.to_string_lossy();
     target.starts_with("x86_64-") && (target.ends_with("-linux-gnu") || target.ends_with("-linux-musl"))
 }
