@@ -47,12 +47,7 @@ fn run(command: &str, file: &Path, prefix: &Path) -> Result<(), String> {
         command = command.replace("%s", &file.display().to_string()),
     );
     let path = format!("{}:/usr/bin:/bin", prefix.join("bin").display());
-    let output = Command::new("bash")
-        .args(["-c", &script])
-        .env_clear()
-        .env("PATH", path)
-        .output()
-        .expect("bash runs");
+    let output = Command::new("bash").args(["-c", &script]).env_clear().env("PATH", path).output().expect("bash runs");
     if output.status.success() {
         return Ok(());
     }

@@ -206,6 +206,9 @@ fn compile(plan: &mut Plan, step: &Step, around: &Surroundings) {
         add_header(plan, around);
         if !step.target_named && step.other_target.is_none() {
             plan.add([format!("--target={TRIPLE}")]);
+            if step.has_ir {
+                plan.add(["-Wno-override-module"]);
+            }
         }
     }
     match &plan.outcome {
@@ -245,10 +248,12 @@ fn compile(plan: &mut Plan, step: &Step, around: &Surroundings) {
     }
 }
 
-/// `unseen.h` is found last, so that it hides nothing.
+/// `unseen.h` is found last, so that it hides nothing. Inputs that include nothing must not be warned about it.
 fn add_header(plan: &mut Plan, around: &Surroundings) {
     if let Some(dir) = around.own.header.parent() {
-        plan.add([OsString::from("-idirafter"), dir.as_os_str().to_owned()]);
+        plan.add(["--start-no-unused-arguments", "-idirafter"]);
+        plan.add([dir]);
+        plan.add(["--end-no-unused-arguments"]);
     }
 }
 

@@ -28,8 +28,8 @@ pub enum Content {
     Unit,
     /// Native code of an object.
     Native,
-    /// A shared object.
-    Shared,
+    /// A library that is used as it is: a shared object, or part of Rust's own.
+    Library,
     /// Code for another machine, by name.
     Foreign(String),
     /// Anything else: linker scripts, missing files.
@@ -61,6 +61,9 @@ impl Input {
 pub fn read(path: &Path) -> Vec<Input> {
     let one = |content| vec![Input { path: path.to_owned(), member: None, content }];
     let Some(start) = head(path) else { return one(Content::Unknown) };
+    if is_rust_std(path) {
+        return one(Content::Library);
+    }
     if start.starts_with(&object::archive::MAGIC) || start.starts_with(&object::archive::THIN_MAGIC) {
         return archive(path).unwrap_or_else(|| one(Content::Unknown));
     }
@@ -69,6 +72,11 @@ pub fn read(path: &Path) -> Vec<Input> {
         return one(elf(&start));
     }
     one(std::fs::read(path).map_or(Content::Unknown, |data| content(&data)))
+}
+
+/// Rust's own libraries come ready-made, like the C library: rustc has taken what bitcode they have.
+fn is_rust_std(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "rlib") && path.to_string_lossy().contains("/lib/rustlib/")
 }
 
 /// The library that `-lNAME` means, if it is in one of the directories named on the command line.
@@ -149,7 +157,7 @@ fn elf(data: &[u8]) -> Content {
     }
     match kind {
         object::elf::ET_REL => Content::Native,
-        object::elf::ET_DYN => Content::Shared,
+        object::elf::ET_DYN => Content::Library,
         _ => Content::Unknown,
     }
 }

@@ -85,6 +85,13 @@ impl Plan {
         self.end += count;
     }
 
+    /// Adds arguments before the user's.
+    pub fn add_first<T: Into<OsString>>(&mut self, args: impl IntoIterator<Item = T>) {
+        let args: Vec<OsString> = args.into_iter().map(Into::into).collect();
+        self.end += args.len();
+        self.args.splice(0..0, args);
+    }
+
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.args).envs(self.env.iter().map(|(k, v)| (k, v)));
@@ -265,8 +272,9 @@ mod tests {
     fn additions_stay_before_the_double_dash() {
         let mut plan = Plan::unchanged("x".into(), vec!["-c".into(), "--".into(), "a.c".into()], 1);
         plan.add(["-1"]);
+        plan.add_first(["-0"]);
         plan.add(["-2", "-3"]);
-        assert_eq!(plan.args, ["-c", "-1", "-2", "-3", "--", "a.c"]);
+        assert_eq!(plan.args, ["-0", "-c", "-1", "-2", "-3", "--", "a.c"]);
     }
 
     #[test]

@@ -192,13 +192,31 @@ pub fn extend(
     plan.files.push((list.clone(), inputs_object(plan, step, around, survey)));
     plan.add([OsString::from("-Xlinker"), list.into_os_string()]);
     if !step.relocatable {
-        plan.links_runtime = true;
-        for hook in hooks::ALL {
-            plan.add(["-Xlinker".to_owned(), format!("--export-dynamic-symbol={}", hook.symbol)]);
-        }
-        plan.add([OsString::from("-Xlinker"), around.own.runtime.clone().into_os_string()]);
+        link_runtime(plan, around, bitcode || unit_code(plan, step, survey));
     }
     Ok(())
+}
+
+/// Whether something was instrumented while it was compiled.
+fn unit_code(plan: &Plan, step: &Step, survey: &Survey) -> bool {
+    survey.has(&Content::Unit) || (step.has_class(Class::Source) && plan.outcome == Outcome::Handled(Scope::Unit))
+}
+
+/// Every binary has the runtime inside, so that it does not depend on a library's; at run time the hooks of the
+/// executable, which are exported for that, serve all.
+fn link_runtime(plan: &mut Plan, around: &Surroundings, instrumented: bool) {
+    plan.links_runtime = true;
+    for hook in hooks::ALL {
+        plan.add(["-Xlinker".to_owned(), format!("--export-dynamic-symbol={}", hook.symbol)]);
+    }
+    let runtime = [OsString::from("-Xlinker"), around.own.runtime.clone().into_os_string()];
+    if instrumented && around.build.mechanisms != Default::default() {
+        // Before the libraries: the first one that defines the hook would keep the archive out.
+        plan.add_first(runtime);
+        plan.add_first([format!("-Wl,--undefined={}", hooks::ENTER.symbol)]);
+    } else {
+        plan.add(runtime);
+    }
 }
 
 /// The plugin, its variables, and a level at which it is called.
@@ -236,7 +254,7 @@ fn input_lines(plan: &Plan, step: &Step, survey: &Survey) -> String {
             Content::Bitcode => "bitcode",
             Content::Unit => "unit",
             Content::Native => "native",
-            Content::Shared => "library",
+            Content::Library => "library",
             _ => continue,
         };
         lines.push(format!("{kind} {}", input.name()));

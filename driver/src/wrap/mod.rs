@@ -12,6 +12,7 @@ pub mod inputs;
 pub mod launch;
 pub mod link;
 pub mod response;
+pub mod rust_args;
 pub mod rustc;
 pub mod step;
 

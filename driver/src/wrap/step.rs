@@ -40,6 +40,8 @@ pub struct Step {
     pub stage: Stage,
     /// Its inputs in order.
     pub inputs: Vec<(Class, OsString)>,
+    /// Some of them are LLVM IR, which brings a target of its own.
+    pub has_ir: bool,
     /// Its output, if it is named.
     pub output: Option<PathBuf>,
     /// The optimisation level as one of `0 1 2 3 s z`, if it is named.
@@ -72,6 +74,8 @@ impl Step {
         let relocatable = args.has(Meaning::Relocatable) || linker_words(args).iter().any(|w| w == "-r");
         Step {
             stage: stage(args, &inputs),
+            has_ir: args.last(Meaning::Language).is_some_and(|l| l == "ir")
+                || inputs.iter().any(|(_, n)| Path::new(n).extension().is_some_and(|e| e == "ll" || e == "bc")),
             output: args.last(Meaning::Output).map(PathBuf::from),
             level: args.last(Meaning::Level).map(level),
             debug: args

@@ -1,0 +1,26 @@
+# CMake toolchain file: compiles with Unseen.
+#   cmake -DCMAKE_TOOLCHAIN_FILE=.../unseen.cmake ...
+# The tools are looked for beside this file's installation, then in a source tree's target/release, then on the PATH.
+get_filename_component(_unseen_here "${CMAKE_CURRENT_LIST_DIR}" REALPATH)
+set(_unseen_hints "${_unseen_here}/../../bin" "${_unseen_here}/../../target/release")
+if(DEFINED ENV{CARGO_TARGET_DIR})
+  list(APPEND _unseen_hints "$ENV{CARGO_TARGET_DIR}/release")
+endif()
+foreach(_unseen_tool clang clang++ ar ranlib nm strip)
+  find_program(_UNSEEN_${_unseen_tool} unseen-${_unseen_tool} HINTS ${_unseen_hints})
+  mark_as_advanced(_UNSEEN_${_unseen_tool})
+  if(NOT _UNSEEN_${_unseen_tool})
+    message(FATAL_ERROR "unseen-${_unseen_tool} was not found: run scripts/build, or add it to the PATH")
+  endif()
+endforeach()
+set(CMAKE_C_COMPILER "${_UNSEEN_clang}")
+set(CMAKE_CXX_COMPILER "${_UNSEEN_clang++}")
+# GNU's tools see no symbols in bitcode.
+set(CMAKE_AR "${_UNSEEN_ar}" CACHE FILEPATH "")
+set(CMAKE_RANLIB "${_UNSEEN_ranlib}" CACHE FILEPATH "")
+set(CMAKE_NM "${_UNSEEN_nm}" CACHE FILEPATH "")
+set(CMAKE_STRIP "${_UNSEEN_strip}" CACHE FILEPATH "")
+set(CMAKE_C_COMPILER_AR "${_UNSEEN_ar}" CACHE FILEPATH "")
+set(CMAKE_CXX_COMPILER_AR "${_UNSEEN_ar}" CACHE FILEPATH "")
+set(CMAKE_C_COMPILER_RANLIB "${_UNSEEN_ranlib}" CACHE FILEPATH "")
+set(CMAKE_CXX_COMPILER_RANLIB "${_UNSEEN_ranlib}" CACHE FILEPATH "")
