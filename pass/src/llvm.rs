@@ -340,6 +340,11 @@ mod views {
             (!location.is_null()).then_some(Location(location))
         }
 
+        /// How many values it takes.
+        pub fn operand_count(self) -> u32 {
+            unsafe { LLVMGetNumOperands(self.0) as u32 }
+        }
+
         /// Of a terminator: where it may go.
         pub fn successors(self) -> Vec<Block> {
             let count = unsafe { LLVMGetNumSuccessors(self.0) };

@@ -3,7 +3,8 @@
 //! Instrumented code stores to its counters and knows nothing of this. When the module enters, a counter file
 //! ([`unseen_abi::counters`]) is made and mapped over them: from then on what is stored is in the kernel's hands, and
 //! survives whatever happens to the process. All blocks of the file are reserved before: a disk that fills up later can't
-//! turn a store into `SIGBUS`. If anything fails, the counters stay what they were.
+//! turn a store into `SIGBUS`. If anything fails, the counters stay what they were. Whoever tidies up a store may remove
+//! counter files of living processes, but must never shorten them.
 
 use crate::confinement::Confinement;
 use crate::modules::{self, Module};

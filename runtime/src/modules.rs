@@ -24,6 +24,9 @@ static FIRST: AtomicPtr<Module> = AtomicPtr::new(ptr::null_mut());
 /// How many threads are looking at records right now; see [`visit_recording`].
 static VISITORS: AtomicUsize = AtomicUsize::new(0);
 
+/// How many milliseconds a module that leaves waits for visitors.
+const PATIENCE: u32 = 100;
+
 fn all() -> impl Iterator<Item = &'static Module> {
     // SAFETY: entries live for ever, and `next` does not change once an entry is in the list.
     let entry = |at: *mut Module| unsafe { at.as_ref() };
@@ -63,13 +66,13 @@ pub fn leave(record: *const ModuleRecord) {
         module.is_recording.store(false, SeqCst);
         module.record.store(ptr::null_mut(), SeqCst);
     }
-    // Somebody may be looking at it. That takes microseconds; should a visitor never come back (killed in a signal handler's
-    // long jump), leaving must not hang the program either.
-    for _ in 0..10_000 {
+    // Somebody may be looking at it. That takes microseconds; but should a visitor never come back (a signal handler jumped
+    // out of it), leaving must not hang the program either.
+    for _ in 0..PATIENCE {
         if VISITORS.load(SeqCst) == 0 {
             break;
         }
-        sys::yield_now();
+        sys::sleep(1_000_000);
     }
 }
 

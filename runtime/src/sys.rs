@@ -228,10 +228,11 @@ pub fn has_other_ids() -> bool {
     id(k::__NR_getuid) != id(k::__NR_geteuid) || id(k::__NR_getgid) != id(k::__NR_getegid)
 }
 
-/// Lets another thread run.
-pub fn yield_now() {
-    // SAFETY: touches no memory.
-    let _ = unsafe { call(k::__NR_sched_yield, [0; 6]) };
+/// Waits.
+pub fn sleep(nanoseconds: i64) {
+    let time = [0, nanoseconds];
+    // SAFETY: reads a timespec, which is two words.
+    let _ = unsafe { call(k::__NR_nanosleep, [time.as_ptr().addr(), 0, 0, 0, 0, 0]) };
 }
 
 /// Nanoseconds since 1970.

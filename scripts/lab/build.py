@@ -30,7 +30,8 @@ class Tree:
         log = self.logs / f"{self.subject.name}.{step}.log"
         log.unlink(missing_ok=True)
         for command in commands:
-            shell(command, cwd=self.directory, env=self.env | dict(env), log=log, timeout=timeout)
+            shell(command, cwd=self.directory, env=self.env | dict(env), log=log, timeout=timeout,
+                  unprivileged=step == "test" and self.subject.unprivileged)
         return log
 
     def path(self, pattern):

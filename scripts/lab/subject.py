@@ -32,6 +32,7 @@ class Subject:
     version: str | None = None
     beside: list[str] = field(default_factory=list)
     configure: list[str] = field(default_factory=list)
+    unprivileged: bool = False
     small: bool = False
 
     @property

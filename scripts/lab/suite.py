@@ -31,6 +31,7 @@ def test(subject, toolchain, jobs):
         if toolchain.tools:
             store = ROOT / "store" / subject.name
             shutil.rmtree(store, ignore_errors=True)
+            store.mkdir(parents=True)
             tree.run("test", subject.test, {"UNSEEN_DIR": str(store)})
             outcome.covered = coverage(toolchain, store)
             outcome.instrumented = manifest(toolchain, tree.path(subject.binary))
@@ -59,7 +60,7 @@ def coverage(toolchain, store):
     """Covered statements of all, as text; a Failure if nothing was covered."""
     if not any(store.glob("runs/*/*.cov")):
         raise Failure(f"the tests passed, but nothing was recorded in {store}")
-    total = tool(toolchain, store, "report")["total"]["statements"]
+    total = tool(toolchain, store, "report")["totals"]["statements"]
     if not 0 < total["covered"] <= total["total"]:
         raise Failure(f"the tests passed, but the report covers {total['covered']} of {total['total']} statements")
     return f"{total['covered']} of {total['total']}"
@@ -67,7 +68,8 @@ def coverage(toolchain, store):
 
 def manifest(toolchain, binary):
     """The share of instrumented functions, as text; a Failure if it is none."""
-    share = tool(toolchain, None, "manifest", str(binary))["summary"]["percent"]
+    summary = tool(toolchain, None, "manifest", str(binary))["summary"]
+    share = 100 * summary["instrumented"] / max(summary["functions"], 1)
     if not 0 < share <= 100:
         raise Failure(f"{share} % of the functions of {binary} are instrumented")
     return f"{share:.1f} %"

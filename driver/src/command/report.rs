@@ -54,6 +54,9 @@ pub fn run(args: Args) -> Outcome {
     if format != Format::Text && (args.functions || !args.lines.is_empty()) {
         return Err(Failure::usage("--functions and --lines are for the text report; the others have it all"));
     }
+    if format == Format::Html && args.output.is_none() && io::stdout().is_terminal() {
+        return Err(Failure::usage("a page is nothing for a terminal").next("name a file: -o coverage.html"));
+    }
     let directory = layout::choose(args.dir.as_deref());
     let store = Store::open(&directory).map_err(explain)?;
     let runs = choose_runs(&store, &args)?;
@@ -69,6 +72,7 @@ pub fn run(args: Args) -> Outcome {
         Format::Json => report::json::write(&coverage, out),
         Format::Lcov => report::lcov::write(&coverage, out),
         Format::Cobertura => report::cobertura::write(&coverage, out),
+        Format::Html => report::html::write(&coverage, out),
     })
     .map_err(|e| match &args.output {
         Some(file) => Failure::environment(format!("cannot write {}: {e}", file.display()))

@@ -1,8 +1,9 @@
-//! Findings to text, json, lcov, cobertura: one file per format.
+//! Findings to text, json, lcov, cobertura, html: one file per format.
 //!
 //! A report sees only findings, and the source files they name. It never looks into a store.
 
 pub mod cobertura;
+pub mod html;
 pub mod json;
 pub mod lcov;
 pub mod manifest;
@@ -24,6 +25,8 @@ pub enum Format {
     Lcov,
     /// Cobertura's XML, for CI servers
     Cobertura,
+    /// One page with everything in it, sources included
+    Html,
 }
 
 impl Format {
@@ -33,6 +36,7 @@ impl Format {
             "json" => Some(Format::Json),
             "info" | "lcov" => Some(Format::Lcov),
             "xml" => Some(Format::Cobertura),
+            "html" | "htm" => Some(Format::Html),
             "txt" => Some(Format::Text),
             _ => None,
         }

@@ -68,33 +68,40 @@ fn decision(terminator: Inst, successors: &[usize], sources: &mut Sources) -> Op
     Some(Decision { place: sources.place(terminator)?, labels })
 }
 
-/// The locations in a block that carry code. Jumps and returns are glue between statements: they count only where
-/// the block has nothing else (`break;`, `return;` under an `if`), and what stands at the very place of a return
-/// (loading the result at the closing brace) belongs to it.
+/// The locations in a block that carry code.
+///
+/// Jumps are glue between statements: they count only where the block has nothing else (`break;` under an `if`). A
+/// return of a value counts, unless it is the closing brace's: then the result is loaded at the same place. What
+/// only passes an exception on, or ends the program because of a second one, does not count.
 fn statements(block: Block, sources: &mut Sources) -> Vec<Place> {
+    let terminator = block.terminator();
+    let pad = block.instructions().next().is_some_and(|i| i.opcode() == Opcode::LLVMLandingPad);
+    let unwinding = pad || terminator.opcode() == Opcode::LLVMResume;
+    if pad && terminator.opcode() == Opcode::LLVMUnreachable {
+        return Vec::new();
+    }
     let mut found: Vec<Place> = Vec::new();
+    let mut add = |place: Option<Place>| found.extend(place.filter(|p| !found.contains(p)));
+    let mut loaded = None;
     for inst in block.instructions().filter(|i| carries_code(*i)) {
-        if let Some(place) = sources.place(inst)
-            && !found.contains(&place)
-        {
-            found.push(place);
+        let place = sources.place(inst);
+        let call = matches!(inst.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke);
+        if inst.opcode() == Opcode::LLVMLoad && place == sources.place(terminator) {
+            loaded = place;
+        } else if call || !unwinding {
+            add(place);
         }
     }
-    let terminator = block.terminator();
-    let glue = match terminator.opcode() {
-        Opcode::LLVMRet => true,
-        Opcode::LLVMBr => terminator.successors().len() == 1,
-        _ => false,
-    };
-    if let Some(place) = sources.place(terminator) {
-        if !glue {
-            if !found.contains(&place) {
-                found.push(place);
-            }
-        } else if found.is_empty() {
-            found.push(place);
-        } else if terminator.opcode() == Opcode::LLVMRet {
-            found.retain(|p| *p != place);
+    let place = sources.place(terminator);
+    match terminator.opcode() {
+        Opcode::LLVMRet if loaded.is_some() => {}
+        Opcode::LLVMRet if terminator.operand_count() > 0 => add(place),
+        Opcode::LLVMRet => found.extend(place.filter(|_| found.is_empty())),
+        Opcode::LLVMBr if terminator.successors().len() == 1 => found.extend(place.filter(|_| found.is_empty())),
+        Opcode::LLVMResume | Opcode::LLVMUnreachable => {}
+        _ => {
+            add(loaded);
+            add(place);
         }
     }
     found
@@ -104,7 +111,7 @@ fn statements(block: Block, sources: &mut Sources) -> Vec<Place> {
 fn carries_code(inst: Inst) -> bool {
     match inst.opcode() {
         Opcode::LLVMAlloca | Opcode::LLVMPHI | Opcode::LLVMLandingPad => false,
-        Opcode::LLVMBr | Opcode::LLVMSwitch | Opcode::LLVMRet | Opcode::LLVMUnreachable => false,
+        Opcode::LLVMBr | Opcode::LLVMSwitch | Opcode::LLVMRet | Opcode::LLVMResume | Opcode::LLVMUnreachable => false,
         Opcode::LLVMCall => match inst.callee() {
             Callee::Direct(function) => !function.intrinsic_name().is_some_and(|name| is_marker(&name)),
             _ => true,

@@ -200,10 +200,11 @@ impl Store {
 #[track_caller]
 pub fn run(command: &mut Command, expected: End) -> String {
     use std::os::unix::process::ExitStatusExt;
-    let Output { status, stdout, stderr } = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let Output { status, stdout, stderr } =
+        command.output().unwrap_or_else(|e| panic!("{:?}: {e}", command.get_program()));
     let end = status.code().map_or_else(|| End::Signal(status.signal().unwrap()), End::Exit);
     let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
-    assert_eq!(end, expected, "{command:?}\n{stdout}\n{stderr}");
+    assert_eq!(end, expected, "{:?}\n{stdout}\n{stderr}", command.get_program());
     stdout.into_owned()
 }
 

@@ -1,0 +1,70 @@
+//! The runtime object itself: what it shows, what it needs, what it must not contain.
+
+mod support;
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+use support::{llvm, repository, runtime, succeed};
+use unseen_abi::hooks;
+
+#[test]
+fn only_the_hooks_are_global_and_all_of_them() {
+    let mut nm = llvm("llvm-nm");
+    let symbols = succeed(nm.args(["--extern-only", "--defined-only", "--format=just-symbols"]).arg(runtime()));
+    let symbols: BTreeSet<_> = symbols.lines().filter(|l| !l.is_empty() && !l.ends_with(':')).collect();
+    assert_eq!(symbols, hooks::ALL.iter().map(|hook| hook.symbol).collect());
+    let symbols = succeed(llvm("llvm-readelf").args(["--symbols", "--wide"]).arg(runtime()));
+    for hook in hooks::ALL {
+        let line = symbols.lines().find(|l| l.ends_with(&format!(" {}", hook.symbol))).unwrap();
+        assert!(line.contains(" FUNC ") && line.contains(" GLOBAL ") && line.contains(" DEFAULT "), "{line}");
+    }
+}
+
+#[test]
+fn what_is_local_can_be_told_from_the_programs_by_its_file() {
+    // The driver leaves out functions of such files when it lists a program's.
+    let symbols = succeed(llvm("llvm-readelf").args(["--symbols", "--wide"]).arg(runtime()));
+    let files: Vec<_> =
+        symbols.lines().filter(|l| l.contains(" FILE ")).filter_map(|l| l.split_whitespace().last()).collect();
+    assert!(!files.is_empty() && files.iter().all(|file| file.starts_with("unseen_rt")), "{files:?}");
+}
+
+#[test]
+fn it_needs_nothing_that_may_be_missing() {
+    let symbols = succeed(llvm("llvm-nm").arg("--undefined-only").arg(runtime()));
+    let undefined: BTreeSet<_> = symbols.lines().filter_map(|l| l.trim().strip_prefix("w ")).collect();
+    assert_eq!(undefined, BTreeSet::from(["__dso_handle", "__environ", "__register_atfork", "pthread_atfork"]));
+    assert_eq!(symbols.lines().filter(|l| l.contains(" U ")).count(), 0, "{symbols}");
+}
+
+#[test]
+fn it_is_small_and_has_no_section_that_would_change_the_program() {
+    let size = fs::metadata(runtime()).unwrap().len();
+    assert!(size < 40 * 1024, "{size} bytes");
+    let sections = succeed(llvm("llvm-readelf").args(["--sections", "--wide"]).arg(runtime()));
+    let names: Vec<_> = sections
+        .lines()
+        .filter_map(|l| l.trim_start().strip_prefix('[')?.split_once(']')?.1.split_whitespace().next())
+        .collect();
+    assert!(names.contains(&".text.__unseen_abi_v1"), "{names:?}");
+    // It has a note that says it needs no executable stack, and the tables that let stacks be walked.
+    assert!(names.contains(&".note.GNU-stack") && names.contains(&".eh_frame"), "{names:?}");
+    let stack = sections.lines().find(|l| l.contains(".note.GNU-stack")).unwrap();
+    assert!(!stack.contains('X'), "{stack}");
+    for unwanted in
+        [".debug", ".tdata", ".tbss", ".init", ".ctors", ".fini", ".dtors", ".preinit", ".comment", ".llvmbc"]
+    {
+        assert!(!names.iter().any(|name| name.starts_with(unwanted)), "{unwanted} in {names:?}");
+    }
+}
+
+#[test]
+fn a_second_build_is_quiet_and_changes_nothing() {
+    let modified = || fs::metadata(runtime()).unwrap().modified().unwrap();
+    let before = modified();
+    let target = runtime().parent().unwrap().parent().unwrap();
+    let output =
+        Command::new(repository().join("scripts/build-runtime")).env("CARGO_TARGET_DIR", target).output().unwrap();
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    assert_eq!(modified(), before);
+}
