@@ -57,7 +57,9 @@
   }
 
   function drawMap() {
-    const map = $("map"), width = map.clientWidth || 1000, height = Math.min(330, Math.max(150, 60 + files.length * 14));
+    const map = $("map");
+    map.hidden = false;
+    const width = map.clientWidth || 1000, height = Math.min(330, Math.max(150, 60 + files.length * 14));
     const groups = new Map();
     files.forEach((f, i) => {
       const cut = f.path.lastIndexOf("/"), dir = cut < 0 ? "." : f.path.slice(0, cut);
@@ -93,7 +95,6 @@
     });
     map.innerHTML = `<svg viewBox="0 0 ${width} ${height}" height="${height}" role="img" aria-label="Each rectangle is a file, as large as it has lines; the table below says the same in numbers">${out.join("")}</svg>` +
       `<div class="legend"><span>Each rectangle is a file, as large as it has lines with code.</span><span>0 %<span class="ramp"></span>100 % of lines</span></div>`;
-    map.hidden = false;
     map.querySelectorAll(".group").forEach((g) => g.addEventListener("click", () => {
       $("filter").value = g.dataset.dir === "." ? "" : g.dataset.dir + "/";
       filterNow();
@@ -208,6 +209,8 @@
       out.push([0, end + 2, "c"]);
       from = end + 2;
     }
+    const directive = /^\s*#\s*[a-z]+/.exec(text);
+    if (directive && !open) { out.push([0, directive[0].length, "pre"]); from = directive[0].length; }
     token.lastIndex = from;
     let stillOpen = false;
     for (let m; (m = token.exec(text)); ) {
@@ -277,7 +280,7 @@
           const missing = arms.filter((a) => !a[1]);
           const words = !missing.length ? `${taken}/${arms.length} taken` : !taken ? "branch not reached"
             : missing.length <= 2 ? "never " + missing.map((a) => a[0]).join(", ") : `${missing.length} of ${arms.length} never`;
-          chip = `<button type="button" class="arms${missing.length ? "" : " full"}" aria-expanded="false" data-n="${n}">⑂ ${html(words)}</button>`;
+          chip = `<button type="button" class="arms${missing.length ? "" : " full"}" aria-expanded="false" data-n="${n}">${html(words)}</button>`;
         }
         const said = kind === "no" ? `<span class="aside">not reached </span>` : "";
         return `<div class="row ${kind}" data-l="${n}"><span class="hits">${said}${h === undefined ? "" : h}</span>` +

@@ -19,6 +19,8 @@ pub struct Index<'a> {
     /// By path; `None` is not of this study.
     files: HashMap<String, Option<usize>>,
     contents: Vec<Content>,
+    /// Files with functions that are not of this study.
+    foreign: HashSet<String>,
     left_out: LeftOut,
     points: u32,
 }
@@ -76,7 +78,14 @@ impl Pairs {
 
 impl<'a> Index<'a> {
     pub fn new(sources: &'a Sources) -> Index<'a> {
-        Index { sources, files: HashMap::new(), contents: Vec::new(), left_out: LeftOut::default(), points: 0 }
+        Index {
+            sources,
+            files: HashMap::new(),
+            contents: Vec::new(),
+            foreign: HashSet::new(),
+            left_out: LeftOut::default(),
+            points: 0,
+        }
     }
 
     /// Takes a module in.
@@ -90,7 +99,10 @@ impl<'a> Index<'a> {
             match &function.place {
                 None => self.left_out.unplaced += 1,
                 Some(place) => match file(place) {
-                    None => self.left_out.functions += 1,
+                    None => {
+                        self.left_out.functions += 1;
+                        self.foreign.extend(manifest.files.get(place.file as usize).map(|path| normalise(path)));
+                    }
                     Some(content) => self.function(content, function, *place, cover, &mut pairs),
                 },
             }
@@ -179,7 +191,7 @@ impl<'a> Index<'a> {
 
     /// Reads everything off.
     pub fn finish(mut self, merged: &Merged) -> (Vec<File>, LeftOut) {
-        self.left_out.files = self.files.values().filter(|f| f.is_none()).count();
+        self.left_out.files = self.foreign.len();
         let sources = self.sources;
         let mut files: Vec<File> = self
             .contents
