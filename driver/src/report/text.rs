@@ -126,9 +126,11 @@ pub fn summary(coverage: &Coverage) -> String {
     let left = &coverage.left_out;
     if left.files > 0 {
         text += &format!(
-            " {} with {} left out (--all shows toolchain and dependencies).",
+            " {} with {} left out: {}{}.",
             many(left.files, "file"),
-            many(left.functions, "function")
+            many(left.functions, "function"),
+            left.why,
+            if left.why.starts_with("toolchain") { " (--all shows them)" } else { "" }
         );
     }
     if left.unplaced > 0 {

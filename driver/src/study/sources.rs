@@ -55,6 +55,16 @@ impl Sources {
         Path::new(path).strip_prefix(&self.cwd).ok().and_then(Path::to_str).filter(|p| !p.is_empty()).unwrap_or(path)
     }
 
+    /// What is left out, in words.
+    pub fn leave_out(&self) -> &'static str {
+        match (&self.include, self.exclude.is_empty(), self.all) {
+            (None, true, false) => "toolchain and dependencies",
+            (None, false, false) => "toolchain, dependencies and what was excluded",
+            (None, _, true) => "what was excluded",
+            (Some(_), ..) => "what was not chosen",
+        }
+    }
+
     /// The directory that shown paths are relative to.
     pub fn root(&self) -> &Path {
         &self.cwd

@@ -96,18 +96,19 @@ impl<'a> Index<'a> {
         let mut pairs = Pairs(Vec::new());
         for function in &manifest.functions {
             let Some(cover) = &function.cover else { continue };
-            match &function.place {
+            // Line 0 is the compiler's own: initialisers of globals and the like.
+            match function.place.filter(|place| place.line > 0) {
                 None => self.left_out.unplaced += 1,
-                Some(place) => match file(place) {
+                Some(place) => match file(&place) {
                     None => {
                         self.left_out.functions += 1;
                         self.foreign.extend(manifest.files.get(place.file as usize).map(|path| normalise(path)));
                     }
-                    Some(content) => self.function(content, function, *place, cover, &mut pairs),
+                    Some(content) => self.function(content, function, place, cover, &mut pairs),
                 },
             }
             for region in &cover.regions {
-                for place in &region.statements {
+                for place in region.statements.iter().filter(|place| place.line > 0) {
                     let Some(content) = file(place) else { continue };
                     let content = &mut self.contents[content];
                     let statement = *content.statements.entry((place.line, place.column)).or_insert_with(|| {
@@ -163,7 +164,7 @@ impl<'a> Index<'a> {
         let instance = *group.instances.entry(function.name.clone()).or_insert_with(next);
         pairs.add(&cover.entry, group.point);
         pairs.add(&cover.entry, instance);
-        let own = cover.regions.iter().flat_map(|r| &r.statements).filter(|s| s.file == place.file);
+        let own = cover.regions.iter().flat_map(|r| &r.statements).filter(|s| s.file == place.file && s.line > 0);
         group.statements.extend(own.map(|s| (s.line, s.column)));
     }
 
@@ -192,6 +193,7 @@ impl<'a> Index<'a> {
     /// Reads everything off.
     pub fn finish(mut self, merged: &Merged) -> (Vec<File>, LeftOut) {
         self.left_out.files = self.foreign.len();
+        self.left_out.why = self.sources.leave_out();
         let sources = self.sources;
         let mut files: Vec<File> = self
             .contents
