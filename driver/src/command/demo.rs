@@ -33,7 +33,7 @@ const STEPS: &[&[&str]] = &[
     &["unseen", "run", "./calc", "6 / 3"],
     &["unseen", "run", "./bank", "20", "-5"],
     &["unseen", "run", "words/target/unseen/release/words", "the quick fox and the slow fox and The end"],
-    &["unseen", "report", "--functions"],
+    &["unseen", "report"],
 ];
 
 /// Reports that are written to files.

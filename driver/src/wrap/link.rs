@@ -146,9 +146,6 @@ pub fn extend(
     survey: &Survey,
     scratch: &Path,
 ) -> Result<(), Failure> {
-    if args.has(Meaning::Offload) || step.has_class(Class::Foreign) {
-        return Ok(());
-    }
     survey.check()?;
     let sources = step.has_class(Class::Source) && plan.outcome == Outcome::Handled(Scope::Program);
     let bitcode = sources || survey.has(&Content::Bitcode);
