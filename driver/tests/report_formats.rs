@@ -220,3 +220,13 @@ fn sources_that_are_gone_do_not_matter() {
     assert!(lines.contains("the source is not there") && lines.contains("line 12: not reached"), "{lines}");
     house.unseen(&["report", "-o", "page.html"]).fine();
 }
+
+#[test]
+fn the_nearest_store_above_is_found() {
+    let house = House::new();
+    let mut command = house.command();
+    command.current_dir(house.path("src")).args(["report", "--format", "json"]);
+    let output = command.output().unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["files"][0]["shown"], "clamp.hpp");
+}

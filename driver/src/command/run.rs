@@ -10,7 +10,7 @@ use unseen_abi::options;
 use super::{Failure, Outcome};
 use crate::run::record::{self, Record, Silence};
 use crate::run::{self, NewRun, program};
-use crate::store::{layout, runs};
+use crate::store::{StoreError, layout, runs};
 
 /// Arguments of `unseen run`.
 ///
@@ -35,7 +35,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
     if let Some(name) = args.name.as_deref().filter(|n| !runs::is_name(n)) {
-        return Err(Failure::usage(format!("{name:?} cannot name a run: it becomes a directory")));
+        return Err(Failure::usage(StoreError::Name(name.to_owned())));
     }
     let directory = layout::choose(args.dir.as_deref());
     let new = match run::new_run(&directory, args.name.as_deref()) {

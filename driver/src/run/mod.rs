@@ -43,11 +43,15 @@ impl NewRun {
         events::append(&self.run.directory, Kind::RunEnd, &[ending])
     }
 
-    /// Undoes what [`new_run`] and [`NewRun::started`] did.
+    /// Undoes what [`new_run`], [`NewRun::started`] and [`NewRun::ended`] did, unless something was recorded.
     pub fn forget(&self) {
-        let _ = std::fs::remove_file(self.run.directory.join(unseen_abi::event::FILE));
-        // Fails if there is anything else in it: just what is wanted.
-        let _ = std::fs::remove_dir(&self.run.directory);
+        let only_the_log = std::fs::read_dir(&self.run.directory)
+            .is_ok_and(|mut entries| entries.all(|e| e.is_ok_and(|e| e.file_name() == unseen_abi::event::FILE)));
+        if only_the_log {
+            // What can't be removed stays: an empty run harms nobody.
+            let _ = std::fs::remove_file(self.run.directory.join(unseen_abi::event::FILE));
+            let _ = std::fs::remove_dir(&self.run.directory);
+        }
     }
 }
 

@@ -17,8 +17,8 @@ use super::sources::{Sources, normalise};
 use crate::store::ModuleId;
 use crate::store::binary::{self, Binary, Symbol};
 
-/// The runtime's crate, as it stands in Rust's mangled names.
-const RUNTIME_CRATE: &str = "9unseen_rt";
+/// The runtime's crates begin so, in Rust's mangled names too.
+const RUNTIME_CRATE: &str = "unseen_rt";
 /// The file symbol that lld gives to what it compiled from bitcode.
 const LTO_FILE: &str = "ld-temp.o";
 
@@ -122,7 +122,9 @@ pub fn study(path: &Path, binary: &Binary, sources: &Sources) -> Inventory {
         }
     }
     let ours = |name: &str| name.starts_with(SYMBOL_PREFIX);
-    let from_runtime = |s: &Symbol| s.local && s.name.starts_with('_') && s.name.contains(RUNTIME_CRATE);
+    let from_runtime = |s: &Symbol| {
+        s.local && (s.name.starts_with("_ZN") || s.name.starts_with("_R")) && s.name.contains(RUNTIME_CRATE)
+    };
     let (own, symbols): (Vec<&Symbol>, Vec<&Symbol>) =
         binary.symbols.iter().partition(|s| ours(&s.name) || from_runtime(s));
 

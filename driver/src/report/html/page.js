@@ -340,18 +340,24 @@
 
       // Where the gaps are: runs of lines that are not wholly reached.
       const runs = [];
+      let previous = 0;
       for (const [n] of f.lines) {
-        const kind = state(n);
-        if (kind === "yes") continue;
-        const before = runs[runs.length - 1];
-        if (before && kind === before.kind && !f.lines.some(([m]) => m > before.to && m < n)) before.to = n; else runs.push({ from: n, to: n, kind });
+        const kind = state(n), before = runs[runs.length - 1];
+        if (kind !== "yes") {
+          if (before && kind === before.kind && before.to === previous) before.to = n; else runs.push({ from: n, to: n, kind });
+        }
+        previous = n;
       }
       const strip = main.querySelector(".strip");
-      const colours = { no: "var(--no-edge)", part: "var(--part-edge)" };
-      strip.style.background = runs.length ? runs.map(({ from, to, kind }) => {
-        const a = (100 * (from - 1)) / last, b = Math.max((100 * to) / last, a + 0.35);
-        return `linear-gradient(${colours[kind]},${colours[kind]}) 0 ${(100 * a) / (100 - (b - a) || 1)}%/100% ${b - a}% no-repeat`;
-      }).slice(0, 2000).join(",") : "none";
+      const PARTS = 500, parts = new Array(PARTS).fill("");
+      for (const { from, to, kind } of runs) {
+        const end = Math.min(PARTS - 1, Math.floor((PARTS * (to - 1)) / last));
+        for (let i = Math.floor((PARTS * (from - 1)) / last); i <= end; i++) if (parts[i] !== "no") parts[i] = kind;
+      }
+      const colours = { "": "transparent", no: "var(--no-edge)", part: "var(--part-edge)" };
+      const stops = parts.flatMap((kind, i) => i && parts[i - 1] === kind ? [] :
+        [...(i ? [`${colours[parts[i - 1]]} ${(100 * i) / PARTS}%`] : []), `${colours[kind]} ${(100 * i) / PARTS}%`]);
+      strip.style.background = `linear-gradient(${stops.join(",")},${colours[parts[PARTS - 1]]} 100%)`;
       strip.addEventListener("click", (e) => go(Math.max(1, Math.round((last * e.clientY) / innerHeight)), false));
       let at = -1;
       const go = (n, mark) => {
@@ -398,7 +404,7 @@
   let resizing = 0;
   addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(() => { if (!$("overview").hidden) drawMap(); }, 120); });
   addEventListener("keydown", (e) => {
-    if (e.target.matches("input") || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.target instanceof HTMLInputElement || e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.key === "/" && !$("overview").hidden) { e.preventDefault(); $("filter").focus(); }
     if ($("file").hidden) return;
     if (e.key === "n") $("next").click();
