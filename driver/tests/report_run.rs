@@ -40,7 +40,7 @@ fn streams_and_exit_codes_are_the_programs() {
     assert_eq!(output.status.code(), Some(7));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "out in\n");
     let err = String::from_utf8_lossy(&output.stderr);
-    assert!(err.starts_with("err\nunseen: warning: nothing recorded: /"), "{err}");
+    assert!(err.starts_with("err\nunseen: warning: nothing recorded: neither /"), "{err}");
     let log = events(&fs::read(house.path(".unseen/runs/one/events")).unwrap());
     assert_eq!(log.iter().map(|(k, _)| *k).collect::<Vec<_>>(), [Kind::RunStart, Kind::RunEnd]);
     assert_eq!(log[0].1[1..5], [house.path("").to_str().unwrap().trim_end_matches('/'), "sh", "-c", script]);
@@ -155,7 +155,7 @@ fn a_store_that_cannot_be_written_does_not_stop_the_program() {
 fn silence_is_explained() {
     let house = House::new();
     let ran = house.unseen(&["run", "--", "true"]);
-    assert!(ran.err.contains("true is not instrumented; build it with unseen-clang"), "{}", ran.err);
+    assert!(ran.err.contains("true nor what it started is instrumented; build it with unseen-clang"), "{}", ran.err);
     fs::write(house.path("script"), "#!/bin/sh\nexit 0\n").unwrap();
     fs::set_permissions(house.path("script"), fs::Permissions::from_mode(0o755)).unwrap();
     let ran = house.unseen(&["run", "--", "./script"]);

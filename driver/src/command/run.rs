@@ -120,7 +120,10 @@ fn tell(args: &Args, new: &NewRun, record: &Record) {
         Silence::Off(variable) if chatty => eprintln!("unseen: run {name}: nothing recorded, {variable} is off"),
         Silence::Off(_) => {}
         Silence::NotInstrumented(path) => {
-            warn(format_args!("nothing recorded: {} is not instrumented; {build}", path.display()));
+            warn(format_args!(
+                "nothing recorded: neither {} nor what it started is instrumented; {build}",
+                path.display()
+            ));
         }
         Silence::Script(path) => warn(format_args!(
             "nothing recorded: {} is a script, and no program it ran is instrumented; build what it runs with Unseen",
