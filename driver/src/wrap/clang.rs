@@ -104,7 +104,8 @@ fn run(language: Language) -> Result<ExitCode, Failure> {
     let around = Surroundings::find(&env, &args)?;
     let mut step = Step::of(&args);
     let moved = args.list.iter().any(|a| a.words[0].to_string_lossy().starts_with("-working-directory"));
-    if !moved && !step.inputs.iter().any(|(_, name)| name == "-" || Path::new(name).exists()) {
+    let found = |name: &OsStr| name == "-" || Path::new(name).exists();
+    if !moved && !args.has(Meaning::Library) && !step.inputs.iter().any(|(_, name)| found(name)) {
         // clang has something to say about that, and what we would add must not change what.
         step.stage = Stage::Query;
     }
