@@ -10,6 +10,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use unseen_abi::sections;
+
 use super::inputs::{self, Content};
 use crate::command::Failure;
 use crate::config;
@@ -38,6 +40,9 @@ fn run(role: &str) -> Result<ExitCode, Failure> {
                 return Ok(ExitCode::SUCCESS);
             }
         }
+        // LLVM's strip would take what is not loaded; GNU's leaves it.
+        let ours = [sections::MANIFEST, sections::INPUTS, sections::DECLINED];
+        words.splice(0..0, ours.map(|name| format!("--keep-section={name}").into()));
     }
     let tool = llvm.tool(&role.replace("unseen-", "llvm-"));
     let error = Command::new(&tool).args(&words).exec();

@@ -102,7 +102,13 @@ fn run(language: Language) -> Result<ExitCode, Failure> {
     let args = Args::parse(std::env::args_os().skip(1).collect());
     let env = config::environment();
     let around = Surroundings::find(&env, &args)?;
-    let step = Step::of(&args);
+    let mut step = Step::of(&args);
+    let moved = args.list.iter().any(|a| a.words[0].to_string_lossy().starts_with("-working-directory"));
+    let found = |name: &OsStr| name == "-" || Path::new(name).exists();
+    if !moved && !args.has(Meaning::Library) && !step.inputs.iter().any(|(_, name)| found(name)) {
+        // clang has something to say about that, and what we would add must not change what.
+        step.stage = Stage::Query;
+    }
     if step.stage == Stage::Link && !is_foreign(&args, &step) {
         let scratch = launch::scratch()?;
         let survey = link::survey(&args, &step);
@@ -113,13 +119,13 @@ fn run(language: Language) -> Result<ExitCode, Failure> {
         if plan.links_runtime {
             around.own.check_runtime()?;
         }
-        return plan.carry_out(language.role(), &env);
+        return plan.carry_out(language.role(), &env, Some(scratch));
     }
     let plan = plan(language, &args, &step, &around, None)?;
     if plan.loads_plugin {
         around.own.check_plugin()?;
     }
-    plan.carry_out(language.role(), &env)
+    plan.carry_out(language.role(), &env, None)
 }
 
 /// What is to be done for a command line. Pure: everything read from the disk comes in.
