@@ -48,6 +48,10 @@ def unseen(tools):
             raise Failure(f"{tools / tool} is missing: run scripts/build")
     env = {"CC": str(tools / "unseen-clang"), "CXX": str(tools / "unseen-clang++"), "CARGO": "cargo unseen",
            "PATH": f"{tools}:{os.environ['PATH']}"}
+    for file in (tools / "../../driver/share/unseen.cmake", tools / "../share/unseen/unseen.cmake"):
+        # CMake would else take the archiver of any LLVM on the PATH
+        if file.exists():
+            env["CMAKE_TOOLCHAIN_FILE"] = str(file.resolve())
     files = [tools / name for name in ("unseen", "libunseen_pass.so", "libunseen_rt.a")]
     identity = " ".join(f"{file.name}:{file.stat().st_mtime_ns}" for file in files)
     return Toolchain("unseen", env, {}, identity, tools)
