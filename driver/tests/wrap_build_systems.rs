@@ -6,8 +6,10 @@ use toolbox::{Place, tools};
 
 const LIBRARY: &str = "#include \"half.h\"\nint half(int x) { if (x % 2) return -1; return x / 2; }\n";
 const HEADER: &str = "#ifdef __cplusplus\nextern \"C\"\n#endif\nint half(int x);\n";
-const MAIN: &str = "#include \"half.h\"\n#include <stdio.h>\nint main(void) { printf(\"%d\\n\", half(8)); return half(8) != 4; }\n";
-const CPP: &str = "#include \"half.h\"\n#include <string>\nint main() { return std::string(4, 'x').size() != (unsigned)half(8); }\n";
+const MAIN: &str =
+    "#include \"half.h\"\n#include <stdio.h>\nint main(void) { printf(\"%d\\n\", half(8)); return half(8) != 4; }\n";
+const CPP: &str =
+    "#include \"half.h\"\n#include <string>\nint main() { return std::string(4, 'x').size() != (unsigned)half(8); }\n";
 
 fn sources() -> Place {
     let place = Place::new();
@@ -35,7 +37,11 @@ fn autoconf_automake_and_libtool() {
          verify_LDADD = libhalf.la\nTESTS = verify main conv\n",
     );
     place.shell("autoreconf -i >autoreconf.log 2>&1").fine();
-    place.shell("./configure CC=unseen-clang CXX=unseen-clang++ AR=unseen-ar NM=unseen-nm RANLIB=unseen-ranlib >log 2>&1").fine();
+    place
+        .shell(
+            "./configure CC=unseen-clang CXX=unseen-clang++ AR=unseen-ar NM=unseen-nm RANLIB=unseen-ranlib >log 2>&1",
+        )
+        .fine();
     let config = std::fs::read_to_string(place.path("config.h")).unwrap();
     for line in ["#define HAVE_UNISTD_H 1", "#define HAVE_FORK 1", "#define SIZEOF_LONG 8"] {
         assert!(config.contains(line), "{line}\n{config}");
@@ -70,7 +76,11 @@ fn cmake() {
     let compilers = "-DCMAKE_C_COMPILER=unseen-clang -DCMAKE_CXX_COMPILER=unseen-clang++";
     for (how, dir) in [(toolchain.as_str(), "b1"), (compilers, "b2")] {
         let lto = if dir == "b2" { "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON" } else { "" };
-        place.shell(&format!("cmake -S . -B {dir} {how} {lto} -DCMAKE_BUILD_TYPE=Release >log 2>&1 || {{ cat log; exit 1; }}")).fine();
+        place
+            .shell(&format!(
+                "cmake -S . -B {dir} {how} {lto} -DCMAKE_BUILD_TYPE=Release >log 2>&1 || {{ cat log; exit 1; }}"
+            ))
+            .fine();
         place.shell(&format!("cmake --build {dir} -j2 >log 2>&1 || {{ cat log; exit 1; }}")).fine();
         place.shell(&format!("cd {dir} && ctest --output-on-failure")).fine();
         for file in ["main", "libshared.so", "check"] {
@@ -98,7 +108,9 @@ fn meson() {
     let set = "CC=unseen-clang CXX=unseen-clang++ AR=unseen-ar STRIP=unseen-strip";
     for (dir, options) in [("b1", ""), ("b2", "-Db_lto=true")] {
         place.shell(&format!("{set} meson setup {dir} {options} >log 2>&1 || {{ cat log; exit 1; }}")).fine();
-        place.shell(&format!("ninja -C {dir} -j2 >log 2>&1 || {{ cat log; exit 1; }}; meson test -C {dir} --no-rebuild")).fine();
+        place
+            .shell(&format!("ninja -C {dir} -j2 >log 2>&1 || {{ cat log; exit 1; }}; meson test -C {dir} --no-rebuild"))
+            .fine();
         for file in ["main", "libshared.so", "check"] {
             assert!(place.instrumented(&format!("{dir}/{file}")), "{dir}/{file}");
         }
