@@ -28,6 +28,8 @@ pub const ROLES: &[&str] = &[
     "unseen-ranlib",
     "unseen-nm",
     "unseen-strip",
+    "unseen-llvm-ar",
+    "unseen-llvm-ranlib",
 ];
 
 /// Our own files.

@@ -33,8 +33,8 @@ fn autoconf_automake_and_libtool() {
         "Makefile.am",
         "lib_LTLIBRARIES = libhalf.la\nlibhalf_la_SOURCES = half.c half.h\nnoinst_LTLIBRARIES = libconv.la\n\
          libconv_la_SOURCES = half.c\nbin_PROGRAMS = main conv\nmain_SOURCES = main.c\nmain_LDADD = libhalf.la\n\
-         conv_SOURCES = main.c\nconv_LDADD = libconv.la\ncheck_PROGRAMS = check\ncheck_SOURCES = check.cpp\n\
-         check_LDADD = libhalf.la\nTESTS = check main conv\n",
+         conv_SOURCES = main.c\nconv_LDADD = libconv.la\ncheck_PROGRAMS = verify\nverify_SOURCES = check.cpp\n\
+         verify_LDADD = libhalf.la\nTESTS = verify main conv\n",
     );
     place.shell("autoreconf -i >autoreconf.log 2>&1").fine();
     place
@@ -50,7 +50,7 @@ fn autoconf_automake_and_libtool() {
         assert!(!config.contains(line), "{line}");
     }
     place.shell("make -s -j3 check >log 2>&1 || { cat log test-suite.log; exit 1; }").fine();
-    for file in ["conv", ".libs/main", ".libs/libhalf.so", ".libs/check"] {
+    for file in ["conv", ".libs/main", ".libs/libhalf.so", ".libs/verify"] {
         assert!(place.instrumented(file), "{file}");
     }
     assert_eq!(place.function("conv", "half").as_deref(), Some("cover"));

@@ -17,6 +17,10 @@ use crate::command::Failure;
 use crate::config;
 use crate::context::{LLVM_ADVICE, Llvm};
 
+/// The names. CMake takes `unseen-` for the prefix of a toolchain and looks for LLVM's archiver under it.
+pub const ROLES: &[&str] =
+    &["unseen-ar", "unseen-ranlib", "unseen-nm", "unseen-strip", "unseen-llvm-ar", "unseen-llvm-ranlib"];
+
 /// Plays one of the tools.
 pub fn main(role: &str) -> ExitCode {
     run(role).unwrap_or_else(|failure| failure.print_as(role))
@@ -44,7 +48,8 @@ fn run(role: &str) -> Result<ExitCode, Failure> {
         let ours = [sections::MANIFEST, sections::INPUTS, sections::DECLINED];
         words.splice(0..0, ours.map(|name| format!("--keep-section={name}").into()));
     }
-    let tool = llvm.tool(&role.replace("unseen-", "llvm-"));
+    let name = role.trim_start_matches("unseen-").trim_start_matches("llvm-");
+    let tool = llvm.tool(&format!("llvm-{name}"));
     let error = Command::new(&tool).args(&words).exec();
     Err(Failure::environment(format!("can't run {}: {error}", tool.display())).next(LLVM_ADVICE))
 }
