@@ -161,6 +161,19 @@ bool isProbe(const MachineInstr &MI) {
   return false;
 }
 
+/// Whether assembly text may define a label with a name: such a label may stand once only. Numbers may stand again; a colon
+/// also follows a segment register, and stands in LLVM's own ${:uid}.
+bool definesLabel(StringRef Text) {
+  for (size_t At = Text.find(':'); At != StringRef::npos; At = Text.find(':', At + 1)) {
+    StringRef Word = Text.take_front(At).rtrim(" \t");
+    Word = Word.substr(Word.find_last_of(" \t\n;,(") + 1);
+    bool Number = !Word.empty() && Word.find_first_not_of("0123456789") == StringRef::npos;
+    if (!Number && !Word.starts_with("%") && !Word.ends_with("${"))
+      return true;
+  }
+  return false;
+}
+
 /// Whether a second copy of everything in the function means the same as the first.
 bool canBeCopied(const MachineFunction &MF) {
   if (MF.hasBBSections() || MF.hasEHFunclets() || MF.getFunction().hasFnAttribute("patchable-function-entry"))
@@ -179,8 +192,7 @@ bool canBeCopied(const MachineFunction &MF) {
       case TargetOpcode::PATCHABLE_FUNCTION_ENTER:
         return false;
       case TargetOpcode::INLINEASM:
-        // A label may stand once only.
-        if (StringRef(MI.getOperand(InlineAsm::MIOp_AsmString).getSymbolName()).contains(':'))
+        if (definesLabel(MI.getOperand(InlineAsm::MIOp_AsmString).getSymbolName()))
           return false;
         break;
       default:
