@@ -34,21 +34,20 @@ def recorder(subject, toolchain, program, runs, prefix, home):
 
 
 def medians(result):
-    """Seconds and megabytes of each way of linking, as a recorder noted them."""
+    """CPU seconds, wall seconds and megabytes of each way of linking, as a recorder noted them."""
     noted = json.loads(result.read_text())
-    return {way: (statistics.median(row[0] for row in rows), statistics.median(row[1] for row in rows) / 1024)
-            for way, rows in noted.items()}
+    return {way: [statistics.median(column) for column in zip(*rows)] for way, rows in noted.items()}
 
 
 def once(argv):
-    """Seconds and kilobytes of one link."""
+    """CPU seconds, wall seconds and megabytes of one link."""
     start = time.perf_counter()
     pid = os.posix_spawn(argv[0], argv, os.environ)
     _, status, usage = os.wait4(pid, 0)
     seconds = time.perf_counter() - start
     if status:
         sys.exit(os.waitstatus_to_exitcode(status))
-    return seconds, usage.ru_maxrss
+    return usage.ru_utime + usage.ru_stime, seconds, usage.ru_maxrss / 1024
 
 
 def record(job, arguments):
