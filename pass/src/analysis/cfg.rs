@@ -18,6 +18,8 @@ pub struct Cfg {
 pub struct Node {
     /// Where its terminator may go, in the terminator's order.
     pub successors: Vec<usize>,
+    /// Where it goes if the call that ends it unwinds; also among `successors`.
+    pub unwinds_to: Option<usize>,
     /// The decision of the source that its terminator takes.
     pub decision: Option<Decision>,
     /// Whether control may enter it without reaching its end.
@@ -45,11 +47,13 @@ impl Cfg {
         let node = |block: &Block| {
             let terminator = block.terminator();
             let successors: Vec<usize> = terminator.successors().iter().map(|b| numbers[b]).collect();
+            let invoke = terminator.opcode() == Opcode::LLVMInvoke;
             let decision = if coroutine { None } else { decision(terminator, &successors, sources) };
             Node {
                 decision,
                 stops: block.instructions().any(|i| stops.at(i)),
                 statements: statements(*block, sources),
+                unwinds_to: if invoke { successors.last().copied() } else { None },
                 successors,
             }
         };

@@ -3,7 +3,8 @@
 //! Every block could have a probe, and every critical edge of a decision. Two rules take probes away again:
 //!
 //! * forward: a block whose predecessors can go nowhere else counts as entered if one of them was. As within a
-//!   block, what follows a call counts even if the call did not return this time (llvm-cov counts the same way);
+//!   block, what follows a call counts even if the call did not return this time, be it that it unwound (llvm-cov counts the
+//!   same way);
 //! * backward: a block that goes on to blocks which have no other predecessor was entered if one of those was. Not
 //!   through calls that may not return: what was entered is never lost.
 //!
@@ -77,6 +78,8 @@ struct Graph {
     successors: Vec<Vec<usize>>,
     predecessors: Vec<Vec<usize>>,
     stops: Vec<bool>,
+    /// Where a node goes if nothing unwinds, if that is one place.
+    goes_on: Vec<Option<usize>>,
     /// Node that stands for the edge from a block to another.
     edges: HashMap<(usize, usize), usize>,
 }
@@ -96,6 +99,7 @@ impl Graph {
             successors: distinct.clone(),
             predecessors: Vec::new(),
             stops: cfg.blocks.iter().map(|b| b.stops).collect(),
+            goes_on: Vec::new(),
             edges: HashMap::new(),
         };
         for (block, node) in cfg.blocks.iter().enumerate().filter(|(_, n)| n.decision.is_some()) {
@@ -108,6 +112,11 @@ impl Graph {
                 graph.stops.push(false);
                 graph.edges.insert((block, *target), edge);
             }
+        }
+        let unwinds_to = |node: usize| cfg.blocks.get(node).and_then(|b| b.unwinds_to);
+        for (node, successors) in graph.successors.iter().enumerate() {
+            let mut usual = successors.iter().filter(|s| Some(**s) != unwinds_to(node));
+            graph.goes_on.push(usual.next().copied().filter(|_| usual.next().is_none()));
         }
         graph.predecessors = vec![Vec::new(); graph.successors.len()];
         for (node, successors) in graph.successors.iter().enumerate() {
@@ -154,7 +163,7 @@ impl Graph {
             if dominators.dominates(node, *from) {
                 continue;
             }
-            if self.successors[*from].len() != 1 {
+            if self.goes_on[*from] != Some(node) {
                 return None;
             }
             probes.extend(told[*from].as_ref()?);
@@ -239,8 +248,9 @@ mod tests {
         let labels = (0..successors.len() as i64).map(Label::Case).collect();
         let distinct = unique(&successors).len();
         let decision = (decides && distinct > 1).then_some(Decision { place, labels });
+        let unwinds_to = successors.last().copied().filter(|_| !decides && distinct == 2 && stops == 0);
         // The entry of a function has no predecessors, and an edge without a decision can't be split.
-        Node { successors, decision, stops: stops == 0, statements: vec![place] }
+        Node { successors, unwinds_to, decision, stops: stops == 0, statements: vec![place] }
     }
 
     #[derive(Default)]
@@ -250,6 +260,20 @@ mod tests {
         taken: HashSet<(usize, usize)>,
         /// What had to follow where control stopped.
         due: HashSet<usize>,
+    }
+
+    /// Adds what had to follow a block.
+    fn follow(cfg: &Cfg, mut at: usize, due: &mut HashSet<usize>) {
+        while let Some(next) = goes_on(&cfg.blocks[at]).filter(|next| due.insert(*next)) {
+            at = next;
+        }
+    }
+
+    /// Where a block goes if nothing unusual happens, if that is one place.
+    fn goes_on(node: &Node) -> Option<usize> {
+        let mut usual = unique(&node.successors);
+        usual.retain(|s| Some(*s) != node.unwinds_to);
+        (usual.len() == 1).then(|| usual[0])
     }
 
     /// Walks from the entry until control stops or ends; a walk that does neither teaches nothing.
@@ -262,11 +286,7 @@ mod tests {
             walk.set.extend(number(Site::Block(at)));
             let node = &cfg.blocks[at];
             if node.successors.is_empty() || (node.stops && choice % 3 == 0) {
-                while let [next] = unique(&cfg.blocks[at].successors)[..]
-                    && walk.due.insert(next)
-                {
-                    at = next;
-                }
+                follow(cfg, at, &mut walk.due);
                 truth.set.extend(walk.set);
                 truth.entered.extend(walk.entered);
                 truth.taken.extend(walk.taken);
@@ -274,6 +294,9 @@ mod tests {
                 return;
             }
             let target = node.successors[*choice as usize % node.successors.len()];
+            if node.unwinds_to == Some(target) {
+                follow(cfg, at, &mut walk.due);
+            }
             if node.decision.is_some() {
                 let position = node.successors.iter().position(|s| *s == target).unwrap();
                 walk.set.extend(number(Site::Edge(at, position)));
@@ -295,6 +318,7 @@ mod tests {
                 node.successors.retain(|s| *s != 0);
                 if unique(&node.successors).len() < 2 {
                     node.decision = None;
+                    node.unwinds_to = None;
                 }
             }
             let plan = place(&cfg, 100);
