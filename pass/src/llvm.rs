@@ -348,6 +348,12 @@ mod views {
         }
     }
 
+    /// The kind of metadata that marks what sanitizers add and leave alone.
+    fn unchecked(context: LLVMContextRef) -> u32 {
+        const NAME: &str = "nosanitize";
+        unsafe { LLVMGetMDKindIDInContext(context, NAME.as_ptr().cast(), NAME.len() as u32) }
+    }
+
     fn file_of(scope: LLVMMetadataRef) -> Option<File> {
         let file = unsafe { LLVMDIScopeGetFile(scope) };
         (!file.is_null()).then_some(File(file))
@@ -376,6 +382,11 @@ mod views {
         pub fn location(self) -> Option<Location> {
             let location = unsafe { LLVMInstructionGetDebugLoc(self.0) };
             (!location.is_null()).then_some(Location(location))
+        }
+
+        /// Whether it is a check that the compiler added (UBSan and its kin), not the program's.
+        pub fn is_added_check(self) -> bool {
+            unsafe { !LLVMGetMetadata(self.0, unchecked(LLVMGetTypeContext(LLVMTypeOf(self.0)))).is_null() }
         }
 
         /// How many values it takes.
@@ -434,6 +445,9 @@ mod views {
                 let address = LLVMConstInBoundsGEP2(byte, array.0, &mut offset, 1);
                 let store = LLVMBuildStore(builder, LLVMConstInt(byte, 1, 0), address);
                 LLVMSetAlignment(store, 1);
+                // Sanitizers may run after us, and threads that set the same byte to 1 would be a race to report.
+                let nothing = LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0);
+                LLVMSetMetadata(store, unchecked(context), LLVMMetadataAsValue(context, nothing));
                 LLVMInstructionSetDebugLoc(store, like.map_or(std::ptr::null_mut(), |l| l.0));
                 LLVMDisposeBuilder(builder);
             }

@@ -62,6 +62,10 @@ impl Cfg {
 }
 
 fn decision(terminator: Inst, successors: &[usize], sources: &mut Sources) -> Option<Decision> {
+    // Whether a sanitizer's check fails is nothing that the source decides.
+    if terminator.is_added_check() {
+        return None;
+    }
     let labels = match (terminator.opcode(), successors) {
         (Opcode::LLVMBr, [yes, no]) if yes != no => vec![Label::True, Label::False],
         (Opcode::LLVMSwitch, [default, cases @ ..]) if cases.iter().any(|c| c != default) => {
