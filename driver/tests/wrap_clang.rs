@@ -234,6 +234,14 @@ fn without_lto_any_linker_will_do() {
 }
 
 #[test]
+fn fat_objects_are_instrumented_too() {
+    let place = sources();
+    place.run("unseen-clang -O2 -flto=auto -ffat-lto-objects -c main.c helper.c").fine();
+    place.run("unseen-clang -O2 -flto=auto -ffat-lto-objects main.o helper.o -o prog").fine();
+    assert!(place.instrumented("prog"));
+}
+
+#[test]
 fn precompiled_headers_fit() {
     let place = Place::new();
     place.write("p.h", "static inline int p(void) { return 0; }\n");

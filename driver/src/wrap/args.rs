@@ -45,7 +45,6 @@ pub enum Meaning {
     /// No link-time optimisation.
     NoLto,
     /// Objects with both bitcode and native code.
-    FatLto,
     /// The linker by name.
     UseLd,
     /// The linker by path.
@@ -147,7 +146,7 @@ const TABLE: &[Spec] = &[
     Spec("-gmlt", Flag, M::Debug), Spec("-gline-directives-only", Flag, M::Debug), Spec("-gcodeview", Flag, M::Debug),
     Spec("-g0", Flag, M::NoDebug), Spec("-ggdb0", Flag, M::NoDebug),
     Spec("-flto", Flag, M::Lto), Spec("-flto=", Joined, M::Lto), Spec("-fno-lto", Flag, M::NoLto),
-    Spec("-ffat-lto-objects", Flag, M::FatLto), Spec("-fno-fat-lto-objects", Flag, M::Other),
+    Spec("-ffat-lto-objects", Flag, M::Other), Spec("-fno-fat-lto-objects", Flag, M::Other),
     Spec("--target=", Joined, M::Target), Spec("-target", Separate, M::Target),
     Spec("-m64", Flag, M::Machine64), Spec("-m32", Flag, M::MachineOther), Spec("-m16", Flag, M::MachineOther),
     Spec("-mx32", Flag, M::MachineOther), Spec("-arch", Separate, M::Other),

@@ -234,9 +234,8 @@ fn compile(plan: &mut Plan, step: &Step, around: &Surroundings) {
             match scope {
                 Scope::Program => {
                     plan.add(["-flto=full", "-Xclang", "-disable-llvm-passes"]);
-                    if step.fat_objects {
-                        plan.add(["-fno-fat-lto-objects"]);
-                    }
+                    // Not taken back by its negation: with both, clang 22 writes native code.
+                    plan.remove("-ffat-lto-objects");
                 }
                 Scope::Unit => {
                     plan.loads_plugin = true;

@@ -63,7 +63,12 @@ fn describe(line: &str) -> String {
         Err(failure) => return format!("error: {failure}\n"),
     };
     let mut out = format!("{}\n", plan.outcome);
-    let (before, after) = around_given(&given, &plan.args);
+    // The one argument that is taken away: see clang.rs.
+    let (gone, kept): (Vec<_>, Vec<_>) = given.into_iter().partition(|w| w == FAT && !plan.args.contains(w));
+    if !gone.is_empty() {
+        out.push_str(&format!("- {FAT}\n"));
+    }
+    let (before, after) = around_given(&kept, &plan.args);
     for (sign, words) in [("+first", before), ("+", after)] {
         if !words.is_empty() {
             out.push_str(&format!("{sign} {}\n", words.join(" ")));
@@ -79,6 +84,8 @@ fn describe(line: &str) -> String {
     }
     out
 }
+
+const FAT: &str = "-ffat-lto-objects";
 
 /// What was added before and behind the given words, which must be there unchanged and in order.
 fn around_given(given: &[OsString], all: &[OsString]) -> (Vec<String>, Vec<String>) {

@@ -85,6 +85,14 @@ impl Plan {
         self.end += count;
     }
 
+    /// Takes an argument of the user's away, wherever it stands before `--`.
+    pub fn remove(&mut self, arg: &str) {
+        let after = self.args.split_off(self.end);
+        self.args.retain(|a| a != arg);
+        self.end = self.args.len();
+        self.args.extend(after);
+    }
+
     /// Adds arguments before the user's.
     pub fn add_first<T: Into<OsString>>(&mut self, args: impl IntoIterator<Item = T>) {
         let args: Vec<OsString> = args.into_iter().map(Into::into).collect();

@@ -62,8 +62,6 @@ pub struct Step {
     pub needs_passes: Option<String>,
     /// A linker other than the default was demanded, by this argument.
     pub linker: Option<OsString>,
-    /// Objects with both kinds of code were asked for.
-    pub fat_objects: bool,
 }
 
 impl Step {
@@ -91,7 +89,6 @@ impl Step {
             other_target,
             needs_passes: needs_passes(args),
             linker: linker(args),
-            fat_objects: args.has(Meaning::FatLto),
             inputs,
         }
     }
