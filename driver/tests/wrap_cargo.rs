@@ -114,3 +114,24 @@ fn help_and_mistakes() {
         .run_with("cargo unseen build", &[("RUSTC_WRAPPER", "/x/cargo-tarpaulin")])
         .failed(2, &["cargo-unseen: error: RUSTC_WRAPPER is already /x/cargo-tarpaulin", "unset it"]);
 }
+
+#[test]
+fn tests_that_call_cargo_get_a_cargo_of_their_own() {
+    let place = Place::new();
+    place.write("Cargo.toml", "[package]\nname = \"outer\"\nedition = \"2024\"\n[workspace]\n");
+    place.shell("mkdir -p src tests inner/src").fine();
+    place.write("src/lib.rs", "");
+    place.write("inner/Cargo.toml", "[package]\nname = \"inner\"\nedition = \"2024\"\n[workspace]\n");
+    place.write("inner/src/main.rs", "fn main() { println!(\"inside\"); }\n");
+    place.write(
+        "tests/nested.rs",
+        "#[test] fn builds() {
+            let cargo = std::process::Command::new(env!(\"CARGO\")).arg(\"build\").current_dir(\"inner\").status().unwrap();
+            assert!(cargo.success());
+            let out = std::process::Command::new(\"inner/target/debug/inner\").output().unwrap();
+            assert_eq!(out.stdout, b\"inside\\n\");
+        }",
+    );
+    place.run("cargo unseen test").fine();
+    assert!(!place.instrumented("inner/target/debug/inner"));
+}

@@ -71,7 +71,17 @@ fn play() -> Result<ExitCode, Failure> {
     let build = Build::resolve(&workspace.root, &env)?;
     let host = host(&env)?;
     let mut command = Command::new(&cargo);
-    command.args(&args).envs(variables(&args, &env, &own, &llvm, &build, &workspace, &host)?);
+    if is_builtin(&args) {
+        // By arguments, not by the environment: a test that calls cargo itself must get a cargo of its own. Behind the
+        // command, where the user's --config may stand: of those before and behind it cargo takes the latter only.
+        command.arg(&args[0]).args(settings(&args, &env, &own, &workspace)).args(&args[1..]);
+        command.env_remove("RUSTC_WRAPPER").env_remove("CARGO_BUILD_RUSTC_WRAPPER");
+    } else {
+        command.args(&args);
+        command.env("RUSTC_WRAPPER", own.tool("unseen-rustc"));
+        command.envs(target_directory(&args, &env, &workspace).map(|dir| ("CARGO_TARGET_DIR", dir)));
+    }
+    command.envs(variables(&args, &env, &own, &llvm, &build, &host)?);
     let recorded = records(&args).then(|| new_run(&workspace.root, &env)).flatten();
     if let Some(new) = &recorded {
         command.envs(new.environment());
@@ -147,6 +157,34 @@ fn records(args: &[OsString]) -> bool {
     name.is_some_and(|n| RECORDING.iter().any(|r| n == r)) && !only_builds
 }
 
+/// Commands that cargo carries out itself, and so hears its own arguments for.
+const BUILTIN: &[&str] = &[
+    "build", "b", "check", "c", "doc", "d", "run", "r", "test", "t", "bench", "rustc", "rustdoc", "install", "fix",
+    "clean",
+];
+
+fn is_builtin(args: &[OsString]) -> bool {
+    // Arguments before the command may take values we do not know: only the plain form.
+    args.first().is_some_and(|name| BUILTIN.iter().any(|b| name == b))
+}
+
+/// A target directory beside the usual one, unless the user names one.
+fn target_directory(args: &[OsString], env: &HashMap<OsString, OsString>, workspace: &Workspace) -> Option<PathBuf> {
+    let named = env.get(OsStr::new("CARGO_TARGET_DIR")).is_some_and(|v| !v.is_empty())
+        || values(args, "--target-dir").next().is_some();
+    workspace.target.as_ref().filter(|_| !named).map(|target| target.join("unseen"))
+}
+
+/// Cargo's own settings, as arguments.
+fn settings(args: &[OsString], env: &HashMap<OsString, OsString>, own: &Own, workspace: &Workspace) -> Vec<String> {
+    let quoted = |path: &Path| toml::Value::String(path.to_string_lossy().into_owned()).to_string();
+    let mut out = vec!["--config".into(), format!("build.rustc-wrapper={}", quoted(&own.tool("unseen-rustc")))];
+    if let Some(directory) = target_directory(args, env, workspace) {
+        out.extend(["--config".into(), format!("build.target-dir={}", quoted(&directory))]);
+    }
+    out
+}
+
 /// Everything that is set for cargo.
 fn variables(
     args: &[OsString],
@@ -154,13 +192,11 @@ fn variables(
     own: &Own,
     llvm: &Llvm,
     build: &Build,
-    workspace: &Workspace,
     host: &str,
 ) -> Result<Vec<(OsString, OsString)>, Failure> {
     let mut out: Vec<(OsString, OsString)> = Vec::new();
     let mut set = |name: &str, value: &OsStr| out.push((name.into(), value.into()));
     let get = |name: &str| env.get(OsStr::new(name)).filter(|v| !v.is_empty());
-    set("RUSTC_WRAPPER", own.tool("unseen-rustc").as_os_str());
     if let Some(inner) = get("RUSTC_WRAPPER").or_else(|| get("CARGO_BUILD_RUSTC_WRAPPER")) {
         let name = Path::new(inner).file_name().unwrap_or_default();
         if name.to_string_lossy().starts_with("cargo") {
@@ -176,12 +212,6 @@ fn variables(
     }
     set(options::LLVM.name, llvm.prefix.as_os_str());
     set(link::LINK, OsStr::new("build"));
-    if get("CARGO_TARGET_DIR").is_none()
-        && values(args, "--target-dir").next().is_none()
-        && let Some(target) = &workspace.target
-    {
-        set("CARGO_TARGET_DIR", target.join("unseen").as_os_str());
-    }
     let asked: Vec<String> = values(args, "--target").map(|t| t.to_string_lossy().into_owned()).collect();
     let targets = std::iter::once(host.to_owned()).chain(asked).filter(|t| rustc::is_our_target(OsStr::new(t)));
     for target in targets {
@@ -257,20 +287,25 @@ mod tests {
         let env = env.iter().map(|(k, v)| (k.into(), v.into())).collect();
         let own = Own::find().unwrap();
         let llvm = Llvm { prefix: "/llvm".into() };
-        let workspace = Workspace { root: "/w".into(), target: Some("/w/target".into()) };
         let host = "x86_64-unknown-linux-gnu";
-        let list = variables(&args, &env, &own, &llvm, &Build::default(), &workspace, host)?;
+        let list = variables(&args, &env, &own, &llvm, &Build::default(), host)?;
         let text = |s: OsString| s.to_string_lossy().into_owned();
         Ok(list.into_iter().map(|(k, v)| (text(k), text(v))).collect())
     }
 
     #[test]
     fn a_target_directory_of_its_own_unless_one_is_named() {
-        assert_eq!(set("build", &[]).unwrap()["CARGO_TARGET_DIR"], "/w/target/unseen");
-        assert!(!set("build --target-dir x", &[]).unwrap().contains_key("CARGO_TARGET_DIR"));
-        assert!(!set("build --target-dir=x", &[]).unwrap().contains_key("CARGO_TARGET_DIR"));
-        assert!(!set("build", &[("CARGO_TARGET_DIR", "x")]).unwrap().contains_key("CARGO_TARGET_DIR"));
-        assert_eq!(set("run -- --target-dir x", &[]).unwrap()["CARGO_TARGET_DIR"], "/w/target/unseen");
+        let directory = |args: &str, env: &[(&str, &str)]| {
+            let args: Vec<OsString> = args.split_whitespace().map(OsString::from).collect();
+            let env = env.iter().map(|(k, v)| (k.into(), v.into())).collect();
+            let workspace = Workspace { root: "/w".into(), target: Some("/w/target".into()) };
+            target_directory(&args, &env, &workspace)
+        };
+        assert_eq!(directory("build", &[]), Some("/w/target/unseen".into()));
+        assert_eq!(directory("build --target-dir x", &[]), None);
+        assert_eq!(directory("build --target-dir=x", &[]), None);
+        assert_eq!(directory("build", &[("CARGO_TARGET_DIR", "x")]), None);
+        assert_eq!(directory("run -- --target-dir x", &[]), Some("/w/target/unseen".into()));
     }
 
     #[test]
