@@ -5,14 +5,19 @@
 //! that llvm-cov counts only because a region spans them (braces, blank lines, comments, `else`, labels, heads of functions)
 //! carry no code: they are no difference.
 
+mod toolbox;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use toolbox::{llvm, root, text, tools};
 
 #[test]
 fn c_lines_agree() {
     agree("c", |dir, source, out| {
-        run(Command::new(tool("unseen-clang")).args(["-O2", "-w", "-o"]).arg(out).arg(source).current_dir(dir));
+        text(
+            Command::new(tools().join("unseen-clang")).args(["-O2", "-w", "-o"]).arg(out).arg(source).current_dir(dir),
+        );
         clang(dir, "clang", source);
     });
 }
@@ -20,7 +25,13 @@ fn c_lines_agree() {
 #[test]
 fn cpp_lines_agree() {
     agree("cpp", |dir, source, out| {
-        run(Command::new(tool("unseen-clang++")).args(["-O2", "-w", "-o"]).arg(out).arg(source).current_dir(dir));
+        text(
+            Command::new(tools().join("unseen-clang++"))
+                .args(["-O2", "-w", "-o"])
+                .arg(out)
+                .arg(source)
+                .current_dir(dir),
+        );
         clang(dir, "clang++", source);
     });
 }
@@ -28,15 +39,17 @@ fn cpp_lines_agree() {
 #[test]
 fn rust_lines_agree() {
     agree("rust", |dir, source, out| {
-        run(Command::new(tool("unseen-rustc")).args(["-Awarnings", "-o"]).arg(out).arg(source).current_dir(dir));
+        text(
+            Command::new(tools().join("unseen-rustc")).args(["-Awarnings", "-o"]).arg(out).arg(source).current_dir(dir),
+        );
         let flags = ["-Cinstrument-coverage", "-Awarnings", "-o", "theirs"];
-        run(Command::new("rustc").args(flags).arg(source).current_dir(dir));
+        text(Command::new("rustc").args(flags).arg(source).current_dir(dir));
     });
 }
 
 fn clang(dir: &Path, name: &str, source: &Path) {
     let flags = ["-O0", "-w", "-fprofile-instr-generate", "-fcoverage-mapping", "-o", "theirs"];
-    run(Command::new(llvm(name)).args(flags).arg(source).current_dir(dir));
+    text(Command::new(llvm(name)).args(flags).arg(source).current_dir(dir));
 }
 
 /// Builds every program of a language by `build` (directory, source, our output; theirs is `theirs`) and compares.
@@ -62,16 +75,16 @@ fn agree(language: &str, build: impl Fn(&Path, &Path, &Path)) {
 type Lines = BTreeMap<usize, bool>;
 
 fn ours(dir: &Path, source: &Path) -> Lines {
-    run(Command::new(tool("unseen")).args(["run", "--", "./ours"]).current_dir(dir));
-    let lcov = run(Command::new(tool("unseen")).args(["report", "--format", "lcov"]).current_dir(dir));
+    text(Command::new(tools().join("unseen")).args(["run", "--", "./ours"]).current_dir(dir));
+    let lcov = text(Command::new(tools().join("unseen")).args(["report", "--format", "lcov"]).current_dir(dir));
     lines(&lcov, source)
 }
 
 fn theirs(dir: &Path, source: &Path) -> Lines {
-    run(Command::new("./theirs").env("LLVM_PROFILE_FILE", "raw").current_dir(dir));
-    run(Command::new(llvm("llvm-profdata")).args(["merge", "-o", "merged", "raw"]).current_dir(dir));
+    text(Command::new("./theirs").env("LLVM_PROFILE_FILE", "raw").current_dir(dir));
+    text(Command::new(llvm("llvm-profdata")).args(["merge", "-o", "merged", "raw"]).current_dir(dir));
     let flags = ["export", "-format=lcov", "-instr-profile=merged", "theirs"];
-    lines(&run(Command::new(llvm("llvm-cov")).args(flags).current_dir(dir)), source)
+    lines(&text(Command::new(llvm("llvm-cov")).args(flags).current_dir(dir)), source)
 }
 
 fn lines(lcov: &str, source: &Path) -> Lines {
@@ -114,32 +127,4 @@ fn carries_code(line: &str) -> bool {
     let code = code.trim_matches(|c: char| "{}()[];, ".contains(c));
     let label = code.ends_with(':') && !code.contains('(');
     !(code.is_empty() || matches!(code, "else" | "try" | "do" | "} else" | "loop") || label)
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
-}
-
-fn tool(name: &str) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let path = target.join("release").join(name);
-    assert!(path.exists(), "{} is missing: run scripts/build first", path.display());
-    path
-}
-
-fn llvm(name: &str) -> PathBuf {
-    let prefix = std::env::var_os("UNSEEN_LLVM").unwrap_or_else(|| "/usr/lib/llvm-22".into());
-    Path::new(&prefix).join("bin").join(name)
-}
-
-fn run(command: &mut Command) -> String {
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("UNSEEN_") {
-            command.env_remove(name);
-        }
-    }
-    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{errors}", output.status);
-    String::from_utf8(output.stdout).expect("text")
 }

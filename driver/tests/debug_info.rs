@@ -1,8 +1,11 @@
 //! Debug info stays valid: gdb stops at the same lines with the same values, and every function's address leads to the
 //! same source line as without us.
 
+mod toolbox;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use toolbox::{llvm, root, text, tools};
 
 #[test]
 fn gdb_stops_at_the_same_places_with_the_same_values() {
@@ -58,9 +61,7 @@ fn lines_nobody_asked_for_are_not_in_the_binary() {
 fn build(flags: &[&str]) -> (PathBuf, PathBuf) {
     let dir = tempfile::tempdir().expect("a temporary directory").keep();
     let source = root().join("testdata/programs/c/debug/stops.c");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let wrapper = target.join("release/unseen-clang");
-    assert!(wrapper.exists(), "{} is missing: run scripts/build first", wrapper.display());
+    let wrapper = tools().join("unseen-clang");
     let make = |compiler: &Path, name: &str| {
         let out = dir.join(name);
         text(Command::new(compiler).args(flags).arg("-o").arg(&out).arg(&source));
@@ -89,19 +90,4 @@ fn scrub(session: &str) -> String {
     });
     let words = kept.map(|l| l.split(' ').map(|w| if w.starts_with("0x") { "ADDRESS" } else { w }));
     words.map(|w| w.collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join("\n")
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
-}
-
-fn llvm(name: &str) -> PathBuf {
-    let prefix = std::env::var_os("UNSEEN_LLVM").unwrap_or_else(|| "/usr/lib/llvm-22".into());
-    Path::new(&prefix).join("bin").join(name)
-}
-
-fn text(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("text")
 }

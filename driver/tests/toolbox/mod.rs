@@ -19,6 +19,31 @@ pub fn tools() -> PathBuf {
     tools
 }
 
+/// The workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// A tool of LLVM's.
+pub fn llvm(name: &str) -> PathBuf {
+    let prefix = std::env::var_os("UNSEEN_LLVM").unwrap_or_else(|| "/usr/lib/llvm-22".into());
+    Path::new(&prefix).join("bin").join(name)
+}
+
+/// What a command prints, without our variables of the environment. It must succeed.
+#[track_caller]
+pub fn text(command: &mut Command) -> String {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("UNSEEN_") {
+            command.env_remove(name);
+        }
+    }
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{errors}", output.status);
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// What became of a process.
 #[derive(Debug)]
 pub struct Ran {
