@@ -3,7 +3,7 @@
 use std::process::Command;
 
 fn main() {
-    println!("cargo::rerun-if-changed=shim/plugin.cpp");
+    println!("cargo::rerun-if-changed=shim");
     println!("cargo::rerun-if-env-changed=LLVM_SYS_221_PREFIX");
     let prefix = std::env::var("LLVM_SYS_221_PREFIX").unwrap_or_else(|_| "/usr/lib/llvm-22".into());
     let config = format!("{prefix}/bin/llvm-config");
@@ -13,7 +13,7 @@ fn main() {
         _ => panic!("no LLVM 22 at {prefix}: run scripts/setup, or set LLVM_SYS_221_PREFIX to its prefix"),
     };
     let mut build = cc::Build::new();
-    build.cpp(true).file("shim/plugin.cpp").warnings(false);
+    build.cpp(true).files(["shim/plugin.cpp", "shim/off.cpp"]).warnings(false);
     for flag in flags.split_whitespace() {
         build.flag(flag);
     }

@@ -28,6 +28,8 @@ pub const ROLES: &[&str] = &[
     "unseen-ranlib",
     "unseen-nm",
     "unseen-strip",
+    "unseen-llvm-ar",
+    "unseen-llvm-ranlib",
 ];
 
 /// Our own files.
@@ -67,12 +69,12 @@ impl Own {
             };
         }
         // target/release of the source tree, wherever the target directory is.
-        let source = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let driver = Path::new(env!("CARGO_MANIFEST_DIR"));
         Own {
             plugin: bin.join("libunseen_pass.so"),
             runtime: bin.join("libunseen_rt.a"),
-            header: source.join("../runtime/include/unseen.h"),
-            cmake: source.join("share/unseen.cmake"),
+            header: driver.with_file_name("runtime").join("include/unseen.h"),
+            cmake: driver.join("share/unseen.cmake"),
             bin: bin.to_owned(),
         }
     }

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         "unseen-clang++" => wrap::clang::main(wrap::clang::Language::Cpp),
         "unseen-rustc" => wrap::rustc::main(),
         "cargo-unseen" => wrap::cargo::main(),
-        "unseen-ar" | "unseen-ranlib" | "unseen-nm" | "unseen-strip" => wrap::binutils::main(role),
+        _ if wrap::binutils::ROLES.contains(&role) => wrap::binutils::main(role),
         _ => cli::main(),
     }
 }

@@ -22,12 +22,15 @@ bool unseen_pass_run(Module *M, int Step);
 int unseen_pass_level();
 bool unseen_pass_per_unit();
 int unseen_pass_step(const char *Name, size_t Length);
+
+// off.cpp
+void unseen_shim_register_off();
 }
 
 namespace {
 
 // What unseen_pass_step answers; the values are those of plugin.rs.
-enum Step { None = -1, Cover = 0, Print = 1, Link = 2 };
+enum Step { None = -1, Cover = 0, Print = 1, Link = 2, Last = 3 };
 
 struct UnseenPass : PassInfoMixin<UnseenPass> {
   int Step;
@@ -59,8 +62,10 @@ OptimizationLevel level(int Code) {
 void addLink(PassBuilder &PB, ModulePassManager &MPM) {
   MPM.addPass(UnseenPass(Link));
   int Code = unseen_pass_level();
-  if (Code != '0')
-    MPM.addPass(PB.buildPerModuleDefaultPipeline(level(Code)));
+  if (Code == '0')
+    return;
+  MPM.addPass(PB.buildPerModuleDefaultPipeline(level(Code)));
+  MPM.addPass(UnseenPass(Last));
 }
 
 } // namespace
@@ -71,6 +76,7 @@ extern "C" void unseen_shim_register(PassBuilder &PB) {
         [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(UnseenPass(Link)); });
     return;
   }
+  unseen_shim_register_off();
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [&PB](ModulePassManager &MPM, OptimizationLevel) { addLink(PB, MPM); });
   PB.registerPipelineParsingCallback(

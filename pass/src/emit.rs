@@ -12,6 +12,7 @@ use unseen_abi::{ABI_VERSION, hooks, sections};
 
 const DONE_FLAG: &str = "unseen";
 const COUNTERS: &str = "__unseen_counters";
+const OFF: &str = "__unseen_off";
 const RECORD: &str = "__unseen_module";
 const CONSTRUCTOR: &str = "__unseen_enter";
 const DESTRUCTOR: &str = "__unseen_leave";
@@ -31,6 +32,11 @@ pub fn counters(module: Module, count: u32) -> Global {
     module.add_bytes(COUNTERS, u64::from(count).next_multiple_of(COUNTER_PAGE as u64), COUNTER_PAGE as u32)
 }
 
+/// The counters that [`counters`] added.
+pub fn existing_counters(module: Module) -> Option<Global> {
+    module.global(COUNTERS)
+}
+
 /// Makes the module introduce itself to the runtime when it is loaded, and take its leave when it goes.
 pub fn registration(module: Module, manifest: &Manifest, counters: Global) {
     // The fields of ModuleRecord, in order.
@@ -42,6 +48,7 @@ pub fn registration(module: Module, manifest: &Manifest, counters: Global) {
             Field::Bytes(manifest.id.to_vec()),
             Field::Address(Some(counters)),
             Field::I64(u64::from(manifest.counters)),
+            Field::Address(Some(module.add_bytes(OFF, 1, 1))),
         ],
     );
     module.add_constructor(module.add_caller(CONSTRUCTOR, &hooks::ENTER, record));

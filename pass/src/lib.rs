@@ -35,3 +35,11 @@ pub fn run(module: Module, options: &Options) -> bool {
     emit::mark_done(module);
     true
 }
+
+/// What is left to do when the module is optimised, before its code is generated.
+pub fn last(module: Module) -> bool {
+    match emit::existing_counters(module) {
+        Some(counters) => instrument::off::run(counters),
+        None => false,
+    }
+}

@@ -105,6 +105,13 @@ mod views {
             unsafe { LLVMAppendModuleInlineAsm(self.0, text.as_ptr().cast(), text.len()) };
         }
 
+        /// The global variable of that name.
+        pub fn global(self, name: &str) -> Option<Global> {
+            let name = CString::new(name).expect("our own names hold no NUL");
+            let global = unsafe { LLVMGetNamedGlobal(self.0, name.as_ptr()) };
+            (!global.is_null()).then_some(Global(global))
+        }
+
         /// Adds an internal, zero-initialised array of bytes.
         pub fn add_bytes(self, name: &str, size: u64, alignment: u32) -> Global {
             unsafe {
@@ -199,7 +206,38 @@ mod views {
         format!("{major}.{minor}.{patch}")
     }
 
+    impl Global {
+        /// The functions whose instructions refer to it, also through constants.
+        pub fn users(self) -> Vec<Function> {
+            let mut functions = Vec::new();
+            let mut values = vec![self.0];
+            while let Some(value) = values.pop() {
+                let first = unsafe { LLVMGetFirstUse(value) };
+                for used in chain(first, |u| unsafe { LLVMGetNextUse(u) }) {
+                    let user = unsafe { LLVMGetUser(used) };
+                    if !unsafe { LLVMIsAInstruction(user) }.is_null() {
+                        let block = unsafe { LLVMGetInstructionParent(user) };
+                        functions.push(Function(unsafe { LLVMGetBasicBlockParent(block) }));
+                    } else if !unsafe { LLVMIsAConstantExpr(user) }.is_null() {
+                        values.push(user);
+                    }
+                }
+            }
+            functions
+        }
+    }
+
     impl Function {
+        /// Gives it an attribute that only we know.
+        pub fn add_own_attribute(self, name: &str) {
+            unsafe {
+                let context = LLVMGetTypeContext(LLVMTypeOf(self.0));
+                let attribute =
+                    LLVMCreateStringAttribute(context, name.as_ptr().cast(), name.len() as u32, c"".as_ptr(), 0);
+                LLVMAddAttributeAtIndex(self.0, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+            }
+        }
+
         /// The linker's name.
         pub fn name(self) -> String {
             let mut len = 0;

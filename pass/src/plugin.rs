@@ -44,6 +44,7 @@ const NONE: c_int = -1;
 const COVER: c_int = 0;
 const PRINT: c_int = 1;
 const LINK: c_int = 2;
+const LAST: c_int = 3;
 
 /// The step with that pipeline name.
 ///
@@ -56,6 +57,7 @@ unsafe extern "C" fn unseen_pass_step(name: *const u8, length: usize) -> c_int {
         b"unseen-cover" => COVER,
         b"unseen-print" => PRINT,
         b"unseen-link" => LINK,
+        b"unseen-last" => LAST,
         _ => NONE,
     }
 }
@@ -87,6 +89,9 @@ unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
     });
     // SAFETY: the shim passes LLVM's own reference.
     let module = unsafe { Module::from_raw(module.cast()) };
+    if step == LAST {
+        return crate::last(module);
+    }
     if step == PRINT {
         print!("{}", crate::analysis::plan(&module.functions(), &options));
         return false;

@@ -49,18 +49,25 @@ enum Counts {
     Leave,
 }
 
-/// A module enters: its coverage is recorded from now on.
-pub fn enter(run: &'static Run, record: &'static ModuleRecord) {
+/// A module enters: its coverage is recorded from now on. Returns whether it is; if not, its probes are of no use.
+pub fn enter(run: &'static Run, record: &'static ModuleRecord) -> bool {
     if !record.mechanisms.has(Mechanism::Cover) || run.start.was_tightened(Confinement::now()) {
-        return;
+        return false;
     }
-    let Ok(mut scratch) = Scratch::map() else { return };
+    if modules::is_there(record) {
+        return true;
+    }
+    let Ok(mut scratch) = Scratch::map() else { return false };
     let scratch = &mut *scratch;
     let path = maps::file_at(ptr::from_ref(record).addr(), &mut scratch.input);
-    let Some(module) = modules::enter(record, path) else { return };
+    let Some(module) = modules::enter(record, path) else { return false };
     fork::watch();
+    let mut recorded = false;
     match record_to_file(run, module, record, Counts::Keep, scratch) {
-        Ok(()) => module.set_recording(),
+        Ok(()) => {
+            module.set_recording();
+            recorded = true;
+        }
         Err(Failure { step, why }) => {
             let what = [b"counters of ", module.path, b": ", step.as_bytes()];
             sink::append_dropped(run, &what, why, scratch);
@@ -69,6 +76,7 @@ pub fn enter(run: &'static Run, record: &'static ModuleRecord) {
     if run.was_renamed() {
         sink::append_dropped(run, &[options::RUN.name.as_bytes()], Errno::INVALID, scratch);
     }
+    recorded
 }
 
 /// The process is a new child: it gets files of its own. Where that fails (other root directory, fewer rights, no

@@ -28,11 +28,13 @@ mod answer {
     use super::*;
 
     pub fn enter(record: *const ModuleRecord) {
-        let Some(run) = run::current() else { return };
         // SAFETY: null, or the constant that the pass emitted, which stays until the module leaves.
         let record = unsafe { record.as_ref() };
-        if let Some(record) = record.filter(|record| record.size as usize >= size_of::<ModuleRecord>()) {
-            cover::enter(run, record);
+        let Some(record) = record.filter(|record| record.size as usize >= size_of::<ModuleRecord>()) else { return };
+        let recorded = run::current().is_some_and(|run| cover::enter(run, record));
+        if !recorded && !record.off.is_null() {
+            // SAFETY: the module's switch, a byte that only we write.
+            unsafe { record.off.write_volatile(1) };
         }
     }
 

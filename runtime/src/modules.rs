@@ -33,12 +33,17 @@ fn all() -> impl Iterator<Item = &'static Module> {
     core::iter::successors(entry(FIRST.load(SeqCst)), move |module| entry(module.next))
 }
 
+/// Whether a module has entered and not left.
+pub fn is_there(record: &ModuleRecord) -> bool {
+    all().any(|module| ptr::eq(module.record.load(SeqCst), record))
+}
+
 /// Enters a module. `None` if it is already there, or if there is no memory for it.
 pub fn enter(record: &'static ModuleRecord, path: &[u8]) -> Option<&'static Module> {
-    let record = ptr::from_ref(record).cast_mut();
-    if all().any(|module| module.record.load(SeqCst) == record) {
+    if is_there(record) {
         return None;
     }
+    let record = ptr::from_ref(record).cast_mut();
     let claim = |module: &&Module| {
         module.path == path && module.record.compare_exchange(ptr::null_mut(), record, SeqCst, SeqCst).is_ok()
     };
@@ -112,11 +117,12 @@ mod tests {
 
     fn record() -> &'static ModuleRecord {
         let record = ModuleRecord {
-            size: 40,
+            size: size_of::<ModuleRecord>() as u32,
             mechanisms: Mechanisms::DEFAULT,
             id: [0; 16],
             counters: ptr::null_mut(),
             counter_count: 0,
+            off: ptr::null_mut(),
         };
         Box::leak(Box::new(record))
     }

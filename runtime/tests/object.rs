@@ -21,6 +21,15 @@ fn only_the_hooks_are_global_and_all_of_them() {
 }
 
 #[test]
+fn what_is_local_can_be_told_from_the_programs_by_its_file() {
+    // The driver leaves out functions of such files when it lists a program's.
+    let symbols = succeed(llvm("llvm-readelf").args(["--symbols", "--wide"]).arg(runtime()));
+    let files: Vec<_> =
+        symbols.lines().filter(|l| l.contains(" FILE ")).filter_map(|l| l.split_whitespace().last()).collect();
+    assert!(!files.is_empty() && files.iter().all(|file| file.starts_with("unseen_rt")), "{files:?}");
+}
+
+#[test]
 fn it_needs_nothing_that_may_be_missing() {
     let symbols = succeed(llvm("llvm-nm").arg("--undefined-only").arg(runtime()));
     let undefined: BTreeSet<_> = symbols.lines().filter_map(|l| l.trim().strip_prefix("w ")).collect();

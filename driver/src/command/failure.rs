@@ -39,6 +39,16 @@ impl Failure {
         self
     }
 
+    /// What happened.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// What to do next.
+    pub fn advice(&self) -> Option<&str> {
+        self.next.as_deref()
+    }
+
     /// Prints to standard error and gives the exit code.
     pub fn print(self) -> ExitCode {
         self.print_as("unseen")

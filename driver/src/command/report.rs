@@ -13,7 +13,7 @@ use crate::study::sources::{Choice, Sources};
 /// Arguments of `unseen report`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The store [default: UNSEEN_DIR, else .unseen]
+    /// The store [default: UNSEEN_DIR, else the nearest .unseen here or above]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Only this run (may be given several times) [default: all runs]
@@ -57,7 +57,7 @@ pub fn run(args: Args) -> Outcome {
     if format == Format::Html && args.output.is_none() && io::stdout().is_terminal() {
         return Err(Failure::usage("a page is nothing for a terminal").next("name a file: -o coverage.html"));
     }
-    let directory = layout::choose(args.dir.as_deref());
+    let directory = layout::find(args.dir.as_deref());
     let store = Store::open(&directory).map_err(explain)?;
     let runs = choose_runs(&store, &args)?;
     let coverage = cover::study(&store, &runs, &sources(&args)?);
@@ -93,7 +93,7 @@ fn explain(error: StoreError) -> Failure {
     let next = match &error {
         StoreError::Missing(_) => "record something with `unseen run -- PROGRAM`, or name the store with --dir",
         StoreError::Newer(..) => "use the version of Unseen that wrote it, or another store with --dir",
-        StoreError::Foreign(..) => "name the store with --dir",
+        StoreError::Foreign(..) | StoreError::Name(_) => "name the store with --dir",
         StoreError::Unreadable(..) | StoreError::Unwritable(..) => "check who owns it and its permissions",
     };
     Failure::environment(&error).next(next)

@@ -5,13 +5,12 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use unseen_abi::event::Kind;
 use unseen_abi::options;
 
 use super::{Failure, Outcome};
 use crate::run::record::{self, Record, Silence};
 use crate::run::{self, NewRun, program};
-use crate::store::{events, layout, runs};
+use crate::store::{StoreError, layout, runs};
 
 /// Arguments of `unseen run`.
 ///
@@ -36,7 +35,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
     if let Some(name) = args.name.as_deref().filter(|n| !runs::is_name(n)) {
-        return Err(Failure::usage(format!("{name:?} cannot name a run: it becomes a directory")));
+        return Err(Failure::usage(StoreError::Name(name.to_owned())));
     }
     let directory = layout::choose(args.dir.as_deref());
     let new = match run::new_run(&directory, args.name.as_deref()) {
@@ -51,9 +50,7 @@ pub fn run(args: Args) -> Outcome {
     match &new {
         Some(new) => {
             command.envs(new.environment());
-            let mut fields = vec![std::env::current_dir().unwrap_or_default().into_os_string()];
-            fields.extend(args.command.iter().cloned());
-            log(new, Kind::RunStart, &fields);
+            logged(new, new.started(&args.command));
         }
         None => {
             command.env_remove(options::DIR.name).env_remove(options::RUN.name);
@@ -62,12 +59,11 @@ pub fn run(args: Args) -> Outcome {
     let status = match program::run(&mut command) {
         Ok(status) => status,
         Err(e) => {
-            let new_and_unused = new.filter(|_| args.name.is_none());
-            return Ok(not_started(&args.command[0], &e, new_and_unused.as_ref()));
+            return Ok(not_started(&args, &e, new.as_ref()));
         }
     };
     if let Some(new) = &new {
-        log(new, Kind::RunEnd, &[program::ending(status)]);
+        logged(new, new.ended(&program::ending(status)));
         let record = record::finish(new);
         tell(&args, new, &record);
     }
@@ -78,20 +74,23 @@ fn warn(what: impl std::fmt::Display) {
     eprintln!("unseen: warning: {what}");
 }
 
-fn log(new: &NewRun, kind: Kind, fields: &[OsString]) {
-    if let Err(e) = events::append(&new.run.directory, kind, fields) {
+fn logged(new: &NewRun, result: std::io::Result<()>) {
+    if let Err(e) = result {
         warn(format_args!("cannot write {}: {e}", new.run.directory.display()));
     }
 }
 
 /// The exit codes are those of shells and `env`.
-fn not_started(program: &OsString, error: &std::io::Error, new: Option<&NewRun>) -> ExitCode {
-    eprintln!("unseen: error: cannot run {}: {error}", program.display());
-    if let Some(new) = new {
-        let _ = std::fs::remove_file(new.run.directory.join(unseen_abi::event::FILE));
-        new.forget_if_empty();
+fn not_started(args: &Args, error: &std::io::Error, new: Option<&NewRun>) -> ExitCode {
+    eprintln!("unseen: error: cannot run {}: {error}", args.command[0].display());
+    let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+    match new {
+        // Others may have written to a run with a name.
+        Some(new) if args.name.is_some() => logged(new, new.ended(&format!("exit {code}"))),
+        Some(new) => new.forget(),
+        None => {}
     }
-    ExitCode::from(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+    ExitCode::from(code)
 }
 
 /// One line about what was recorded; more only if something is wrong.
@@ -121,7 +120,10 @@ fn tell(args: &Args, new: &NewRun, record: &Record) {
         Silence::Off(variable) if chatty => eprintln!("unseen: run {name}: nothing recorded, {variable} is off"),
         Silence::Off(_) => {}
         Silence::NotInstrumented(path) => {
-            warn(format_args!("nothing recorded: {} is not instrumented; {build}", path.display()));
+            warn(format_args!(
+                "nothing recorded: neither {} nor what it started is instrumented; {build}",
+                path.display()
+            ));
         }
         Silence::Script(path) => warn(format_args!(
             "nothing recorded: {} is a script, and no program it ran is instrumented; build what it runs with Unseen",

@@ -86,7 +86,8 @@ pub fn tenths(percent: f64) -> String {
     } else if percent > 0.0 && percent < 0.1 {
         0.1
     } else {
-        percent
+        // Halves go up, as in the page's script.
+        (percent * 10.0).round() / 10.0
     };
     format!("{rounded:.1}")
 }
@@ -126,9 +127,11 @@ pub fn summary(coverage: &Coverage) -> String {
     let left = &coverage.left_out;
     if left.files > 0 {
         text += &format!(
-            " {} with {} left out (--all shows toolchain and dependencies).",
+            " {} with {} left out: {}{}.",
             many(left.files, "file"),
-            many(left.functions, "function")
+            many(left.functions, "function"),
+            left.why,
+            if left.why.starts_with("toolchain") { " (--all shows them)" } else { "" }
         );
     }
     if left.unplaced > 0 {
@@ -228,4 +231,17 @@ fn excerpt(file: &File, recorded: Option<u64>, pen: &Pen, out: &mut dyn Write) -
         }
     }
     writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tenths;
+
+    #[test]
+    fn percentages_never_round_to_all_or_nothing() {
+        let of = |covered: f64, total: f64| tenths(100.0 * covered / total);
+        assert_eq!((of(0.0, 9.0), of(9.0, 9.0)), ("0.0".into(), "100.0".into()));
+        assert_eq!((of(1.0, 99_999.0), of(99_998.0, 99_999.0)), ("0.1".into(), "99.9".into()));
+        assert_eq!((of(51.0, 240.0), of(2.0, 3.0)), ("21.3".into(), "66.7".into()));
+    }
 }

@@ -1,7 +1,6 @@
 //! One program as our child, as if we were not there: its standard streams are ours, its signals reach it, its exit
 //! code becomes ours.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
@@ -45,10 +44,10 @@ pub fn exit_code(status: ExitStatus) -> u8 {
 }
 
 /// How it ended, as the event log has it.
-pub fn ending(status: ExitStatus) -> OsString {
+pub fn ending(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit {code}").into(),
-        (_, Some(signal)) => format!("signal {signal}").into(),
+        (Some(code), _) => format!("exit {code}"),
+        (_, Some(signal)) => format!("signal {signal}"),
         _ => "unknown".into(),
     }
 }

@@ -32,6 +32,8 @@ pub struct Store {
 pub enum StoreError {
     #[error("there is no store at {}", .0.display())]
     Missing(PathBuf),
+    #[error("{0:?} cannot name a run: it becomes a directory")]
+    Name(String),
     #[error("{} is not a store: {}", .0.display(), .1)]
     Foreign(PathBuf, String),
     #[error("the store {} has version {}, this build of Unseen reads up to {VERSION}", .0.display(), .1)]
@@ -47,10 +49,25 @@ struct StoreFile {
     version: u64,
 }
 
-/// The directory to use: the flag, else `UNSEEN_DIR`, else `.unseen`.
+/// The directory to write to: the flag, else `UNSEEN_DIR`, else `.unseen`.
 pub fn choose(flag: Option<&Path>) -> PathBuf {
+    chosen(flag).unwrap_or_else(|| DEFAULT.into())
+}
+
+/// The directory to read from: the same, but without a choice the nearest `.unseen` here or above, since cargo's runs
+/// are kept at the root of the workspace.
+pub fn find(flag: Option<&Path>) -> PathBuf {
+    let nearest = || {
+        let cwd = std::env::current_dir().ok()?;
+        cwd.ancestors().skip(1).map(|d| d.join(DEFAULT)).find(|d| d.join(unseen_abi::store::RUNS).is_dir())
+    };
+    let here = || Some(PathBuf::from(DEFAULT)).filter(|d| d.exists());
+    chosen(flag).or_else(here).or_else(nearest).unwrap_or_else(|| DEFAULT.into())
+}
+
+fn chosen(flag: Option<&Path>) -> Option<PathBuf> {
     let from_environment = || std::env::var_os(unseen_abi::options::DIR.name).filter(|v| !v.is_empty());
-    flag.map(Path::to_path_buf).or_else(|| from_environment().map(PathBuf::from)).unwrap_or_else(|| DEFAULT.into())
+    flag.map(Path::to_path_buf).or_else(|| from_environment().map(PathBuf::from))
 }
 
 impl Store {
@@ -87,7 +104,7 @@ impl Store {
 
     /// The directory of all runs.
     pub fn runs(&self) -> PathBuf {
-        self.root.join("runs")
+        self.root.join(unseen_abi::store::RUNS)
     }
 
     /// The directory of one run.

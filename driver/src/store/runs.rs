@@ -48,12 +48,15 @@ pub fn create(store: &Store) -> Result<Run, StoreError> {
 
 /// The run of this name, made if it isn't there: several commands may add to one run.
 pub fn create_named(store: &Store, name: &str) -> Result<Run, StoreError> {
+    if !is_name(name) {
+        return Err(StoreError::Name(name.to_owned()));
+    }
     let directory = store.run(OsStr::new(name));
     fs::create_dir_all(&directory).map_err(|e| StoreError::Unwritable(directory.clone(), e))?;
     Ok(Run { name: name.into(), directory })
 }
 
-/// Whether a run may be called so: the name becomes a directory.
+/// Whether a run may be called so.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0', '\n'])
 }

@@ -92,6 +92,8 @@ impl Totals {
 pub struct LeftOut {
     /// Files that are not of this study.
     pub files: usize,
+    /// Which ones these are.
+    pub why: &'static str,
     /// Instrumented functions in those files.
     pub functions: usize,
     /// Instrumented functions that no debug info places in a file.

@@ -1,8 +1,8 @@
 //! The inventory of a binary: every function, whether and how it is instrumented, or why not.
 //!
 //! Its functions are those that a manifest defines, plus those that only the symbol table has: native code that
-//! came without bitcode. Our own are left out: what is named `__unseen_...`, and the local symbols that follow a
-//! file symbol of the runtime.
+//! came without bitcode. Our own are left out: what is named `__unseen_...`, and local symbols of the crate
+//! `unseen_rt` (scripts/build-runtime sees to it that the runtime has no others).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ use super::sources::{Sources, normalise};
 use crate::store::ModuleId;
 use crate::store::binary::{self, Binary, Symbol};
 
-/// File symbols of the runtime's objects begin so.
-const RUNTIME_FILE: &str = "unseen_rt";
+/// The runtime's crates begin so, in Rust's mangled names too.
+const RUNTIME_CRATE: &str = "unseen_rt";
 /// The file symbol that lld gives to what it compiled from bitcode.
 const LTO_FILE: &str = "ld-temp.o";
 
@@ -122,7 +122,9 @@ pub fn study(path: &Path, binary: &Binary, sources: &Sources) -> Inventory {
         }
     }
     let ours = |name: &str| name.starts_with(SYMBOL_PREFIX);
-    let from_runtime = |s: &Symbol| s.file.as_deref().is_some_and(|f| f.starts_with(RUNTIME_FILE));
+    let from_runtime = |s: &Symbol| {
+        s.local && (s.name.starts_with("_ZN") || s.name.starts_with("_R")) && s.name.contains(RUNTIME_CRATE)
+    };
     let (own, symbols): (Vec<&Symbol>, Vec<&Symbol>) =
         binary.symbols.iter().partition(|s| ours(&s.name) || from_runtime(s));
 

@@ -55,6 +55,16 @@ impl Sources {
         Path::new(path).strip_prefix(&self.cwd).ok().and_then(Path::to_str).filter(|p| !p.is_empty()).unwrap_or(path)
     }
 
+    /// What is left out, in words.
+    pub fn leave_out(&self) -> &'static str {
+        match (&self.include, self.exclude.is_empty(), self.all) {
+            (None, true, false) => "toolchain and dependencies",
+            (None, false, false) => "toolchain, dependencies and what was excluded",
+            (None, _, true) => "what was excluded",
+            (Some(_), ..) => "what was not chosen",
+        }
+    }
+
     /// The directory that shown paths are relative to.
     pub fn root(&self) -> &Path {
         &self.cwd
@@ -62,8 +72,9 @@ impl Sources {
 
     /// Sources of compilers, systems and dependencies.
     fn foreign(&self, path: &str) -> bool {
-        // rustc calls its own sources /rustc/<commit>/...; in a toolchain they lie in lib/rustlib.
-        const SYSTEM: [&str; 4] = ["/rustc/", "/usr/include/", "/usr/lib/", "/usr/local/include/"];
+        // rustc calls its own sources /rustc/<commit>/... and those of std's dependencies /rust/deps/...; in a toolchain
+        // they lie in lib/rustlib.
+        const SYSTEM: [&str; 5] = ["/rustc/", "/rust/deps/", "/usr/include/", "/usr/lib/", "/usr/local/include/"];
         const ANYWHERE: [&str; 3] = ["/lib/rustlib/src/", "/.cargo/registry/src/", "/.cargo/git/checkouts/"];
         SYSTEM.iter().any(|p| path.starts_with(p))
             || ANYWHERE.iter().any(|p| path.contains(p))
@@ -120,6 +131,7 @@ mod tests {
         let s = sources(&Choice::default(), "/home/me/p");
         for foreign in [
             "/rustc/abc/library/core/src/fmt.rs",
+            "/rust/deps/hashbrown-0.16.1/src/raw/mod.rs",
             "/usr/include/c++/12/vector",
             "/usr/lib/llvm-22/lib/clang/22/include/x.h",
             "/home/me/.cargo/registry/src/index/serde-1/src/lib.rs",

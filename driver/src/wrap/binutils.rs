@@ -10,10 +10,16 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use unseen_abi::sections;
+
 use super::inputs::{self, Content};
 use crate::command::Failure;
 use crate::config;
 use crate::context::{LLVM_ADVICE, Llvm};
+
+/// The names. CMake takes `unseen-` for the prefix of a toolchain and looks for LLVM's archiver under it.
+pub const ROLES: &[&str] =
+    &["unseen-ar", "unseen-ranlib", "unseen-nm", "unseen-strip", "unseen-llvm-ar", "unseen-llvm-ranlib"];
 
 /// Plays one of the tools.
 pub fn main(role: &str) -> ExitCode {
@@ -38,8 +44,12 @@ fn run(role: &str) -> Result<ExitCode, Failure> {
                 return Ok(ExitCode::SUCCESS);
             }
         }
+        // LLVM's strip would take what is not loaded; GNU's leaves it.
+        let ours = [sections::MANIFEST, sections::INPUTS, sections::DECLINED];
+        words.splice(0..0, ours.map(|name| format!("--keep-section={name}").into()));
     }
-    let tool = llvm.tool(&role.replace("unseen-", "llvm-"));
+    let name = role.trim_start_matches("unseen-").trim_start_matches("llvm-");
+    let tool = llvm.tool(&format!("llvm-{name}"));
     let error = Command::new(&tool).args(&words).exec();
     Err(Failure::environment(format!("can't run {}: {error}", tool.display())).next(LLVM_ADVICE))
 }

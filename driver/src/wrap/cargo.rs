@@ -8,15 +8,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use unseen_abi::event::Kind;
 use unseen_abi::options;
 
-use super::{launch, rustc};
+use super::{launch, link, rustc};
 use crate::command::Failure;
 use crate::config::{self, Build};
 use crate::context::{Llvm, Own};
 use crate::run::{self, NewRun, program, record};
-use crate::store::events;
 
 const ROLE: &str = "cargo-unseen";
 
@@ -77,8 +75,8 @@ fn play() -> Result<ExitCode, Failure> {
     let recorded = records(&args).then(|| new_run(&workspace.root, &env)).flatten();
     if let Some(new) = &recorded {
         command.envs(new.environment());
-        let fields = [workspace.root.clone().into_os_string(), "cargo".into()].into_iter().chain(args.iter().cloned());
-        note(new, Kind::RunStart, &fields.collect::<Vec<_>>());
+        let line: Vec<OsString> = std::iter::once("cargo".into()).chain(args.iter().cloned()).collect();
+        note(new, new.started(&line));
     }
     if launch::logs(&env) {
         eprintln!("{ROLE}: runs {command:?}");
@@ -87,7 +85,7 @@ fn play() -> Result<ExitCode, Failure> {
         Failure::environment(format!("can't run {}: {e}", cargo.display())).next("install cargo, or set CARGO to it")
     })?;
     if let Some(new) = &recorded {
-        note(new, Kind::RunEnd, &[program::ending(status)]);
+        note(new, new.ended(&program::ending(status)));
         finish(new);
     }
     Ok(launch::leave_as(status))
@@ -177,6 +175,7 @@ fn variables(
         set(name, OsStr::new(&value));
     }
     set(options::LLVM.name, llvm.prefix.as_os_str());
+    set(link::LINK, OsStr::new("build"));
     if get("CARGO_TARGET_DIR").is_none()
         && values(args, "--target-dir").next().is_none()
         && let Some(target) = &workspace.target
@@ -226,8 +225,8 @@ fn new_run(root: &Path, env: &HashMap<OsString, OsString>) -> Option<NewRun> {
     }
 }
 
-fn note(new: &NewRun, kind: Kind, fields: &[OsString]) {
-    if let Err(e) = events::append(&new.run.directory, kind, fields) {
+fn note(new: &NewRun, result: std::io::Result<()>) {
+    if let Err(e) = result {
         eprintln!("{ROLE}: warning: can't write {}: {e}", new.run.directory.display());
     }
 }
@@ -242,8 +241,7 @@ fn finish(new: &NewRun) {
         eprintln!("{ROLE}: warning: {warning}");
     }
     if record.processes == 0 {
-        let _ = std::fs::remove_file(new.run.directory.join(unseen_abi::event::FILE));
-        new.forget_if_empty();
+        new.forget();
     } else if std::io::IsTerminal::is_terminal(&std::io::stderr()) {
         let name = new.run.name.display();
         eprintln!("unseen: run {name}: {} processes recorded; see them with `unseen report --last`", record.processes);

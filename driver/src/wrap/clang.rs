@@ -102,8 +102,14 @@ fn run(language: Language) -> Result<ExitCode, Failure> {
     let args = Args::parse(std::env::args_os().skip(1).collect());
     let env = config::environment();
     let around = Surroundings::find(&env, &args)?;
-    let step = Step::of(&args);
-    if step.stage == Stage::Link && step.other_target.is_none() {
+    let mut step = Step::of(&args);
+    let moved = args.list.iter().any(|a| a.words[0].to_string_lossy().starts_with("-working-directory"));
+    let found = |name: &OsStr| name == "-" || Path::new(name).exists();
+    if !moved && !args.has(Meaning::Library) && !step.inputs.iter().any(|(_, name)| found(name)) {
+        // clang has something to say about that, and what we would add must not change what.
+        step.stage = Stage::Query;
+    }
+    if step.stage == Stage::Link && !is_foreign(&args, &step) {
         let scratch = launch::scratch()?;
         let survey = link::survey(&args, &step);
         let plan = plan(language, &args, &step, &around, Some((&survey, scratch.path())))?;
@@ -113,13 +119,13 @@ fn run(language: Language) -> Result<ExitCode, Failure> {
         if plan.links_runtime {
             around.own.check_runtime()?;
         }
-        return plan.carry_out(language.role(), &env);
+        return plan.carry_out(language.role(), &env, Some(scratch));
     }
     let plan = plan(language, &args, &step, &around, None)?;
     if plan.loads_plugin {
         around.own.check_plugin()?;
     }
-    plan.carry_out(language.role(), &env)
+    plan.carry_out(language.role(), &env, None)
 }
 
 /// What is to be done for a command line. Pure: everything read from the disk comes in.
@@ -133,6 +139,13 @@ pub fn plan(
     let (words, end) = args.for_compiler();
     let mut plan = Plan::unchanged(around.llvm.tool(language.compiler()), words, end);
     plan.outcome = decide(args, step, around);
+    if is_foreign(args, step) {
+        mark_objects(&mut plan, step);
+        if step.stage == Stage::Link {
+            mark_linked(&mut plan, step);
+        }
+        return Ok(plan);
+    }
     match (&plan.outcome, step.stage) {
         (_, Stage::Query) => {
             // What is asked of the linker is asked of the one we use.
@@ -143,18 +156,17 @@ pub fn plan(
         (_, Stage::Text) => {
             add_header(&mut plan, around);
             // A precompiled header must agree with its users on the target.
-            if step.has_class(Class::Header) && !step.target_named && step.other_target.is_none() {
+            if step.has_class(Class::Header) && !step.target_named {
                 plan.add([format!("--target={TRIPLE}")]);
             }
         }
         (_, Stage::Compile) => compile(&mut plan, step, around),
-        (_, Stage::Link) => match linking {
-            Some((survey, scratch)) => {
-                compile(&mut plan, step, around);
+        (_, Stage::Link) => {
+            compile(&mut plan, step, around);
+            if let Some((survey, scratch)) = linking {
                 link::extend(&mut plan, args, step, around, survey, scratch)?;
             }
-            None => mark_declined(&mut plan, step, &step.linked()),
-        },
+        }
     }
     Ok(plan)
 }
@@ -173,7 +185,7 @@ fn decide(args: &Args, step: &Step, around: &Surroundings) -> Outcome {
         return Outcome::Declined(format!("code for accelerators ({})", arg.words[0].display()));
     }
     if let Some(input) = step.of_class(Class::Foreign).next() {
-        return Outcome::Declined(format!("language of {}", input.display()));
+        return Outcome::Declined(format!("the language of {}", input.display()));
     }
     if around.build_named && around.build.mechanisms == Default::default() && step.has_class(Class::Source) {
         return Outcome::Declined("--unseen=none".into());
@@ -194,9 +206,15 @@ fn decide(args: &Args, step: &Step, around: &Surroundings) -> Outcome {
     }
 }
 
+/// Whether the command is for another compiler than the one we know: it runs unchanged.
+fn is_foreign(args: &Args, step: &Step) -> bool {
+    matches!(step.stage, Stage::Compile | Stage::Link)
+        && (step.other_target.is_some() || args.has(Meaning::Offload) || step.has_class(Class::Foreign))
+}
+
 /// Whether a link's product serves the build only.
 pub fn is_plain(step: &Step, request: &link::Request) -> bool {
-    step.stage == Stage::Link && (request.plain || (request.build_script && !step.shared && !step.relocatable))
+    step.stage == Stage::Link && (request.plain || (request.plain_executables && !step.shared && !step.relocatable))
 }
 
 /// Additions for the sources among the inputs, and marks on the objects of the rest.
@@ -204,7 +222,7 @@ fn compile(plan: &mut Plan, step: &Step, around: &Surroundings) {
     let has_sources = step.has_class(Class::Source);
     if has_sources {
         add_header(plan, around);
-        if !step.target_named && step.other_target.is_none() {
+        if !step.target_named {
             plan.add([format!("--target={TRIPLE}")]);
             if step.has_ir {
                 plan.add(["-Wno-override-module"]);
@@ -234,16 +252,22 @@ fn compile(plan: &mut Plan, step: &Step, around: &Surroundings) {
         }
         _ => {}
     }
-    if step.stage == Stage::Compile {
-        for (class, input) in &step.inputs {
-            let declined = match (&plan.outcome, class) {
-                (Outcome::Declined(why), Class::Source | Class::Foreign | Class::Assembly) => Some(why.clone()),
-                (Outcome::Handled(_), Class::Assembly) => Some("assembly".to_owned()),
-                _ => None,
-            };
-            if let (Some(why), Some(object)) = (declined, step.object_of(input)) {
-                plan.after.push(After::MarkDeclined { file: object, text: format!("{}: {why}", input.display()) });
-            }
+    mark_objects(plan, step);
+}
+
+/// The objects of declined steps say why.
+fn mark_objects(plan: &mut Plan, step: &Step) {
+    if step.stage != Stage::Compile {
+        return;
+    }
+    for (class, input) in &step.inputs {
+        let declined = match (&plan.outcome, class) {
+            (Outcome::Declined(why), Class::Source | Class::Foreign | Class::Assembly) => Some(why.clone()),
+            (Outcome::Handled(_), Class::Assembly) => Some("assembly".to_owned()),
+            _ => None,
+        };
+        if let (Some(why), Some(object)) = (declined, step.object_of(input)) {
+            plan.after.push(After::MarkDeclined { file: object, text: format!("{}: {why}", input.display()) });
         }
     }
 }
@@ -258,10 +282,10 @@ fn add_header(plan: &mut Plan, around: &Surroundings) {
 }
 
 /// A link we take no part in says so itself.
-fn mark_declined(plan: &mut Plan, step: &Step, file: &Path) {
+fn mark_linked(plan: &mut Plan, step: &Step) {
     if let Outcome::Declined(why) = &plan.outcome {
         let names: Vec<_> = step.inputs.iter().map(|(_, n)| n.to_string_lossy()).collect();
-        plan.after.push(After::MarkDeclined { file: file.to_owned(), text: format!("{}: {why}", names.join(" ")) });
+        plan.after.push(After::MarkDeclined { file: step.linked(), text: format!("{}: {why}", names.join(" ")) });
     }
 }
 

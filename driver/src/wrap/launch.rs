@@ -98,8 +98,13 @@ impl Plan {
         command
     }
 
-    /// Does it all.
-    pub fn carry_out(self, tool: &str, env: &HashMap<OsString, OsString>) -> Result<ExitCode, Failure> {
+    /// Does it all. The scratch directory is gone before we die the compiler's death.
+    pub fn carry_out(
+        self,
+        tool: &str,
+        env: &HashMap<OsString, OsString>,
+        scratch: Option<tempfile::TempDir>,
+    ) -> Result<ExitCode, Failure> {
         if logs(env) {
             eprintln!("{tool}: {}", self.outcome);
             eprintln!("{tool}: runs {}", shown(&self));
@@ -112,6 +117,7 @@ impl Plan {
         }
         let status = wait(&mut self.command()).map_err(|e| not_started(&self.program, &e))?;
         if !status.success() {
+            drop(scratch);
             return Ok(leave_as(status));
         }
         for step in &self.after {

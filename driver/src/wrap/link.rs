@@ -20,7 +20,9 @@ use super::{Outcome, Scope};
 use crate::command::Failure;
 use crate::context::Llvm;
 
-/// Internal, from `unseen-rustc`: `plain` asks for a link without us.
+/// Internal, from `cargo unseen` and `unseen-rustc`: what a link is for. `program` is the usual; `plain` serves the build
+/// (proc-macros, build scripts) and gets nothing from us; `build` is whatever else cargo starts that links: executables
+/// of build scripts are probes and tools, those of doctests are gone before they could be reported on.
 pub const LINK: &str = "UNSEEN_LINK";
 /// Internal, from `unseen-rustc`: what was declined on the way here, as `source: reason`.
 pub const DECLINED: &str = "UNSEEN_DECLINED";
@@ -28,10 +30,10 @@ pub const DECLINED: &str = "UNSEEN_DECLINED";
 /// What the caller wants of a link, if not the usual.
 #[derive(Clone, Default, Debug)]
 pub struct Request {
-    /// The product is part of the build (build scripts, proc-macros): nothing is added to it.
+    /// Nothing is added to the product.
     pub plain: bool,
-    /// A build script is linking: its executables are probes and tools for the build.
-    pub build_script: bool,
+    /// Nothing is added to executables.
+    pub plain_executables: bool,
     /// What was declined on the way here.
     pub declined: Option<String>,
 }
@@ -39,11 +41,10 @@ pub struct Request {
 impl Request {
     /// From the environment.
     pub fn of(env: &HashMap<OsString, OsString>) -> Request {
-        let has = |name: &str| env.contains_key(OsStr::new(name));
+        let purpose = env.get(OsStr::new(LINK)).and_then(|v| v.to_str());
         Request {
-            plain: env.get(OsStr::new(LINK)).is_some_and(|v| v == "plain"),
-            // What cargo sets for build scripts, and not for rustc.
-            build_script: has("OUT_DIR") && has("NUM_JOBS") && has("RUSTC") && has("TARGET") && has("HOST"),
+            plain: purpose == Some("plain"),
+            plain_executables: purpose == Some("build"),
             declined: env.get(OsStr::new(DECLINED)).map(|v| v.to_string_lossy().into_owned()),
         }
     }
@@ -145,9 +146,6 @@ pub fn extend(
     survey: &Survey,
     scratch: &Path,
 ) -> Result<(), Failure> {
-    if args.has(Meaning::Offload) || step.has_class(Class::Foreign) {
-        return Ok(());
-    }
     survey.check()?;
     let sources = step.has_class(Class::Source) && plan.outcome == Outcome::Handled(Scope::Program);
     let bitcode = sources || survey.has(&Content::Bitcode);

@@ -8,6 +8,8 @@ pub mod binutils;
 pub mod bitcode;
 pub mod cargo;
 pub mod clang;
+#[cfg(test)]
+mod golden;
 pub mod inputs;
 pub mod launch;
 pub mod link;

@@ -275,6 +275,7 @@ fn plan(args: &Args, facts: &Facts, own: &Own) -> Vec<Step> {
         let mut step = unchanged(Outcome::Declined(why.clone()));
         if !why.starts_with("code for") && facts.links() {
             step.args.push(linker(own));
+            step.env.push((link::LINK, "program".into()));
             step.env.push((link::DECLINED, format!("{}: {why}", facts.name)));
         }
         return vec![step];
@@ -326,7 +327,7 @@ fn program(args: &Args, facts: &Facts, types: &[String], own: &Own, split: bool)
     Step {
         outcome: Outcome::Handled(Scope::Program),
         args: out,
-        env: vec![(LEVEL, facts.level.into())],
+        env: vec![(link::LINK, "program".into()), (LEVEL, facts.level.into())],
         links: true,
         dep_info: args.dep_info().filter(|_| facts.in_cargo),
     }
@@ -435,7 +436,7 @@ mod tests {
         assert!(line.starts_with("a.rs -g -O -Cembed-bitcode=yes"), "{line}");
         assert!(line.contains("-Clto=fat -Clinker-plugin-lto -Clinker="), "{line}");
         assert!(!line.contains("debuginfo") && !line.contains("incremental") && !line.contains("thin"));
-        assert_eq!(bin.env, [(LEVEL, "3".to_owned())]);
+        assert_eq!(bin.env, [(link::LINK, "program".to_owned()), (LEVEL, "3".to_owned())]);
     }
 
     #[test]

@@ -138,7 +138,8 @@ pub fn linker_words(args: &Args) -> Vec<OsString> {
 }
 
 fn stage(args: &Args, inputs: &[(Class, OsString)]) -> Stage {
-    if args.has(Meaning::Query) || inputs.is_empty() {
+    // To clang, a library is an input, too.
+    if args.has(Meaning::Query) || (inputs.is_empty() && !args.has(Meaning::Library)) {
         Stage::Query
     } else if [Meaning::NoCode, Meaning::Assembly, Meaning::EmitLlvm].into_iter().any(|m| args.has(m))
         || inputs.iter().any(|(c, _)| *c == Class::Header)
@@ -312,6 +313,7 @@ mod tests {
             ("-x c -c -", Stage::Compile),
             ("-v a.c", Stage::Link),
             ("a.o -lm", Stage::Link),
+            ("-L. -lx -o prog", Stage::Link),
         ] {
             assert_eq!(step(line).stage, stage, "{line}");
         }

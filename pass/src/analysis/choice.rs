@@ -38,6 +38,7 @@ pub fn reason_to_leave(function: Function, path: Option<&str>, options: &Options
 /// Whether a file belongs to the language's own library.
 fn is_standard(path: &str) -> bool {
     path.starts_with("/rustc/")
+        || path.starts_with("/rust/deps/")
         || path.contains("/lib/rustlib/src/rust/library/")
         || path.starts_with("/usr/include/")
         || path.starts_with("/usr/lib/")
@@ -51,6 +52,7 @@ mod tests {
     fn standard_libraries_are_known_by_their_paths() {
         for path in [
             "/rustc/59807616e1/library/core/src/option.rs",
+            "/rust/deps/hashbrown-0.16.1/src/raw.rs",
             "/home/u/.rustup/toolchains/stable/lib/rustlib/src/rust/library/alloc/src/vec.rs",
             "/usr/lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/bits/stl_vector.h",
             "/usr/include/stdio.h",

@@ -1,6 +1,7 @@
 //! Carries a plan out: one file per mechanism. Nothing is decided here.
 
 pub mod cover;
+pub mod off;
 
 use crate::llvm::Function;
 

@@ -138,7 +138,7 @@ mod tests {
     fn newer_versions_are_named_not_guessed() {
         let mut r = record(Kind::RunEnd, b"");
         r[4] = 9;
-        let sum = checksum(&r[4..12].to_vec(), b"");
+        let sum = checksum(&r[4..12], b"");
         r[12..16].copy_from_slice(&sum.to_le_bytes());
         assert_eq!(read(&r), Read::Newer(9));
     }

@@ -20,9 +20,12 @@ pub struct ModuleRecord {
     pub counters: *mut u8,
     /// How many counters there are. The memory behind them is padded to whole [`COUNTER_PAGE`]s.
     pub counter_count: u64,
+    /// The module's switch: set to 1, functions entered from now on run without probes.
+    pub off: *mut u8,
 }
 
-const _: () = assert!(core::mem::size_of::<ModuleRecord>() == 40);
+const _: () = assert!(core::mem::size_of::<ModuleRecord>() == 48);
+const _: () = assert!(core::mem::offset_of!(ModuleRecord, off) == 40);
 const _: () = assert!(core::mem::offset_of!(ModuleRecord, id) == 8);
 const _: () = assert!(core::mem::offset_of!(ModuleRecord, counters) == 24);
 const _: () = assert!(core::mem::offset_of!(ModuleRecord, counter_count) == 32);

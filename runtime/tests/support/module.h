@@ -15,6 +15,7 @@ struct module_record {
   uint8_t id[16];
   volatile uint8_t *counters;
   uint64_t counter_count;
+  volatile uint8_t *off;
 };
 
 void __unseen_abi_v1(const struct module_record *);
@@ -23,8 +24,9 @@ int __unseen_active(void);
 void __unseen_cover_reset(void);
 
 static volatile uint8_t counters[(COUNT + 4095) / 4096 * 4096 + 0] __attribute__((aligned(4096)));
+static volatile uint8_t off;
 static const struct module_record record = {sizeof record, 1, {ID, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-                                            counters, COUNT};
+                                            counters, COUNT, &off};
 
 static inline void hit(unsigned i) { counters[i] = 1; }
 

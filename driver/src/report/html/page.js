@@ -57,7 +57,9 @@
   }
 
   function drawMap() {
-    const map = $("map"), width = map.clientWidth || 1000, height = Math.min(330, Math.max(150, 60 + files.length * 14));
+    const map = $("map");
+    map.hidden = false;
+    const width = map.clientWidth || 1000, height = Math.min(330, Math.max(150, 60 + files.length * 14));
     const groups = new Map();
     files.forEach((f, i) => {
       const cut = f.path.lastIndexOf("/"), dir = cut < 0 ? "." : f.path.slice(0, cut);
@@ -93,7 +95,6 @@
     });
     map.innerHTML = `<svg viewBox="0 0 ${width} ${height}" height="${height}" role="img" aria-label="Each rectangle is a file, as large as it has lines; the table below says the same in numbers">${out.join("")}</svg>` +
       `<div class="legend"><span>Each rectangle is a file, as large as it has lines with code.</span><span>0 %<span class="ramp"></span>100 % of lines</span></div>`;
-    map.hidden = false;
     map.querySelectorAll(".group").forEach((g) => g.addEventListener("click", () => {
       $("filter").value = g.dataset.dir === "." ? "" : g.dataset.dir + "/";
       filterNow();
@@ -208,6 +209,8 @@
       out.push([0, end + 2, "c"]);
       from = end + 2;
     }
+    const directive = /^\s*#\s*[a-z]+/.exec(text);
+    if (directive && !open) { out.push([0, directive[0].length, "pre"]); from = directive[0].length; }
     token.lastIndex = from;
     let stillOpen = false;
     for (let m; (m = token.exec(text)); ) {
@@ -277,7 +280,7 @@
           const missing = arms.filter((a) => !a[1]);
           const words = !missing.length ? `${taken}/${arms.length} taken` : !taken ? "branch not reached"
             : missing.length <= 2 ? "never " + missing.map((a) => a[0]).join(", ") : `${missing.length} of ${arms.length} never`;
-          chip = `<button type="button" class="arms${missing.length ? "" : " full"}" aria-expanded="false" data-n="${n}">⑂ ${html(words)}</button>`;
+          chip = `<button type="button" class="arms${missing.length ? "" : " full"}" aria-expanded="false" data-n="${n}">${html(words)}</button>`;
         }
         const said = kind === "no" ? `<span class="aside">not reached </span>` : "";
         return `<div class="row ${kind}" data-l="${n}"><span class="hits">${said}${h === undefined ? "" : h}</span>` +
@@ -337,18 +340,24 @@
 
       // Where the gaps are: runs of lines that are not wholly reached.
       const runs = [];
+      let previous = 0;
       for (const [n] of f.lines) {
-        const kind = state(n);
-        if (kind === "yes") continue;
-        const before = runs[runs.length - 1];
-        if (before && kind === before.kind && !f.lines.some(([m]) => m > before.to && m < n)) before.to = n; else runs.push({ from: n, to: n, kind });
+        const kind = state(n), before = runs[runs.length - 1];
+        if (kind !== "yes") {
+          if (before && kind === before.kind && before.to === previous) before.to = n; else runs.push({ from: n, to: n, kind });
+        }
+        previous = n;
       }
       const strip = main.querySelector(".strip");
-      const colours = { no: "var(--no-edge)", part: "var(--part-edge)" };
-      strip.style.background = runs.length ? runs.map(({ from, to, kind }) => {
-        const a = (100 * (from - 1)) / last, b = Math.max((100 * to) / last, a + 0.35);
-        return `linear-gradient(${colours[kind]},${colours[kind]}) 0 ${(100 * a) / (100 - (b - a) || 1)}%/100% ${b - a}% no-repeat`;
-      }).slice(0, 2000).join(",") : "none";
+      const PARTS = 500, parts = new Array(PARTS).fill("");
+      for (const { from, to, kind } of runs) {
+        const end = Math.min(PARTS - 1, Math.floor((PARTS * (to - 1)) / last));
+        for (let i = Math.floor((PARTS * (from - 1)) / last); i <= end; i++) if (parts[i] !== "no") parts[i] = kind;
+      }
+      const colours = { "": "transparent", no: "var(--no-edge)", part: "var(--part-edge)" };
+      const stops = parts.flatMap((kind, i) => i && parts[i - 1] === kind ? [] :
+        [...(i ? [`${colours[parts[i - 1]]} ${(100 * i) / PARTS}%`] : []), `${colours[kind]} ${(100 * i) / PARTS}%`]);
+      strip.style.background = `linear-gradient(${stops.join(",")},${colours[parts[PARTS - 1]]} 100%)`;
       strip.addEventListener("click", (e) => go(Math.max(1, Math.round((last * e.clientY) / innerHeight)), false));
       let at = -1;
       const go = (n, mark) => {
@@ -395,7 +404,7 @@
   let resizing = 0;
   addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(() => { if (!$("overview").hidden) drawMap(); }, 120); });
   addEventListener("keydown", (e) => {
-    if (e.target.matches("input") || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.target instanceof HTMLInputElement || e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.key === "/" && !$("overview").hidden) { e.preventDefault(); $("filter").focus(); }
     if ($("file").hidden) return;
     if (e.key === "n") $("next").click();

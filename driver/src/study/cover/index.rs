@@ -19,6 +19,8 @@ pub struct Index<'a> {
     /// By path; `None` is not of this study.
     files: HashMap<String, Option<usize>>,
     contents: Vec<Content>,
+    /// Files with functions that are not of this study.
+    foreign: HashSet<String>,
     left_out: LeftOut,
     points: u32,
 }
@@ -76,7 +78,14 @@ impl Pairs {
 
 impl<'a> Index<'a> {
     pub fn new(sources: &'a Sources) -> Index<'a> {
-        Index { sources, files: HashMap::new(), contents: Vec::new(), left_out: LeftOut::default(), points: 0 }
+        Index {
+            sources,
+            files: HashMap::new(),
+            contents: Vec::new(),
+            foreign: HashSet::new(),
+            left_out: LeftOut::default(),
+            points: 0,
+        }
     }
 
     /// Takes a module in.
@@ -87,15 +96,19 @@ impl<'a> Index<'a> {
         let mut pairs = Pairs(Vec::new());
         for function in &manifest.functions {
             let Some(cover) = &function.cover else { continue };
-            match &function.place {
+            // Line 0 is the compiler's own: initialisers of globals and the like.
+            match function.place.filter(|place| place.line > 0) {
                 None => self.left_out.unplaced += 1,
-                Some(place) => match file(place) {
-                    None => self.left_out.functions += 1,
-                    Some(content) => self.function(content, function, *place, cover, &mut pairs),
+                Some(place) => match file(&place) {
+                    None => {
+                        self.left_out.functions += 1;
+                        self.foreign.extend(manifest.files.get(place.file as usize).map(|path| normalise(path)));
+                    }
+                    Some(content) => self.function(content, function, place, cover, &mut pairs),
                 },
             }
             for region in &cover.regions {
-                for place in &region.statements {
+                for place in region.statements.iter().filter(|place| place.line > 0) {
                     let Some(content) = file(place) else { continue };
                     let content = &mut self.contents[content];
                     let statement = *content.statements.entry((place.line, place.column)).or_insert_with(|| {
@@ -151,7 +164,7 @@ impl<'a> Index<'a> {
         let instance = *group.instances.entry(function.name.clone()).or_insert_with(next);
         pairs.add(&cover.entry, group.point);
         pairs.add(&cover.entry, instance);
-        let own = cover.regions.iter().flat_map(|r| &r.statements).filter(|s| s.file == place.file);
+        let own = cover.regions.iter().flat_map(|r| &r.statements).filter(|s| s.file == place.file && s.line > 0);
         group.statements.extend(own.map(|s| (s.line, s.column)));
     }
 
@@ -179,7 +192,8 @@ impl<'a> Index<'a> {
 
     /// Reads everything off.
     pub fn finish(mut self, merged: &Merged) -> (Vec<File>, LeftOut) {
-        self.left_out.files = self.files.values().filter(|f| f.is_none()).count();
+        self.left_out.files = self.foreign.len();
+        self.left_out.why = self.sources.leave_out();
         let sources = self.sources;
         let mut files: Vec<File> = self
             .contents

@@ -1,0 +1,209 @@
+//! Bad input: each a message that says what to do, a documented exit code, and nothing half-written.
+
+mod toolbox;
+
+use toolbox::{Place, tools};
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("a.c", "int main(void) { return 0; }\n");
+    place
+}
+
+#[test]
+fn a_missing_llvm() {
+    let place = place();
+    for tool in ["unseen-clang -c a.c", "unseen-clang --version", "unseen-ar t x.a", "unseen-strip x"] {
+        place
+            .run_with(tool, &[("UNSEEN_LLVM", "/no/such/llvm")])
+            .failed(3, &["error: UNSEEN_LLVM: no LLVM 22 in /no/such/llvm", "install llvm-22-dev"]);
+    }
+    assert!(!place.path("a.o").exists());
+}
+
+#[test]
+fn an_llvm_of_another_version() {
+    let place = place();
+    place.write("llvm/lib/clang/15/include/stddef.h", "");
+    let llvm = place.path("llvm").display().to_string();
+    place
+        .run_with("unseen-clang -c a.c", &[("UNSEEN_LLVM", &llvm)])
+        .failed(3, &["unseen-clang: error: UNSEEN_LLVM: LLVM 15 in ", "but LLVM 22 is needed"]);
+}
+
+/// A copy of the tools in which one file can be spoilt.
+fn copy_of_tools(place: &Place) -> String {
+    let bin = place.path("copy");
+    std::fs::create_dir(&bin).unwrap();
+    for file in ["unseen", "libunseen_pass.so", "libunseen_rt.a"] {
+        std::fs::copy(tools().join(file), bin.join(file)).unwrap();
+    }
+    std::os::unix::fs::symlink("unseen", bin.join("unseen-clang")).unwrap();
+    std::os::unix::fs::symlink("unseen", bin.join("unseen-rustc")).unwrap();
+    "copy/unseen-clang".to_owned()
+}
+
+#[test]
+fn a_plugin_of_another_version() {
+    let place = place();
+    let clang = copy_of_tools(&place);
+    place.run(&format!("{clang} a.c -o prog")).fine();
+    std::fs::remove_file(place.path("prog")).unwrap();
+    place.run("clang-22 -shared -fPIC a.c -o copy/libunseen_pass.so").fine();
+    let said = ["libunseen_pass.so does not belong to this unseen (ABI 1)", "unseen_pass_abi_v1", "scripts/build"];
+    place.run(&format!("{clang} a.c -o prog")).failed(3, &said);
+    place.write("m.rs", "fn main() {}\n");
+    place.run("copy/unseen-rustc m.rs -o prog").failed(3, &said);
+    std::fs::remove_file(place.path("copy/libunseen_pass.so")).unwrap();
+    place.run(&format!("{clang} a.c -o prog")).failed(3, &["libunseen_pass.so: No such file", "scripts/build"]);
+    assert!(!place.path("prog").exists());
+}
+
+#[test]
+fn a_runtime_of_another_version() {
+    let place = place();
+    let clang = copy_of_tools(&place);
+    place.run("clang-22 -c a.c -o other.o").fine();
+    std::fs::remove_file(place.path("copy/libunseen_rt.a")).unwrap();
+    place.run("llvm-ar-22 rcs copy/libunseen_rt.a other.o").fine();
+    let said = ["libunseen_rt.a does not belong to this unseen (ABI 1)", "__unseen_abi_v1", "scripts/build"];
+    place.run(&format!("{clang} a.c -o prog")).failed(3, &said);
+    assert!(!place.path("prog").exists());
+}
+
+#[test]
+fn a_pass_that_does_not_run() {
+    let place = place();
+    let clang = copy_of_tools(&place);
+    // It names the right version, loads, and does nothing.
+    place.write(
+        "idle.c",
+        "const unsigned unseen_pass_abi_v1 = 1;\n\
+         struct info { unsigned api; const char *name, *version; void (*hook)(void *); void *codegen; };\n\
+         static void hook(void *b) { (void)b; }\n\
+         struct info llvmGetPassPluginInfo(void) { struct info i = { 2, \"idle\", \"1\", hook, 0 }; return i; }\n",
+    );
+    place.run("clang-22 -shared -fPIC idle.c -o copy/libunseen_pass.so").fine();
+    place
+        .run(&format!("{clang} a.c -o prog"))
+        .failed(3, &["prog: bitcode was linked, but the pass did not run", "it was removed"]);
+    assert!(!place.path("prog").exists());
+}
+
+#[test]
+fn unknown_mechanisms_and_keys() {
+    let place = place();
+    place
+        .run("unseen-clang --unseen=covr -c a.c")
+        .failed(2, &["--unseen: no mechanism is called 'covr', did you mean 'cover'?", "the mechanisms are: cover"]);
+    place.run("unseen-clang --unseen -c a.c").failed(2, &["--unseen names no mechanism"]);
+    for tool in ["unseen-clang a.c", "unseen-rustc a.rs"] {
+        place.run_with(tool, &[("UNSEEN_BUILD", "taint")]).failed(2, &["UNSEEN_BUILD: no mechanism is called 'taint'"]);
+    }
+    place.run_with("unseen-clang a.c", &[("UNSEEN_LTO", "thin")]).failed(2, &["set UNSEEN_LTO to on or off"]);
+    place.write("unseen.toml", "[build]\nexcludes = []\n");
+    place.run("unseen-clang a.c").failed(
+        2,
+        &["unseen.toml: unknown key 'excludes', did you mean 'exclude'?", "known are: mechanisms, exclude, std"],
+    );
+    place.write("unseen.toml", "[build\n");
+    place.run("unseen-clang a.c").failed(2, &["unseen.toml"]);
+    assert!(!place.path("a.out").exists());
+}
+
+#[test]
+fn objects_of_another_architecture() {
+    let place = place();
+    for flags in ["", "-flto=full"] {
+        place.run(&format!("clang-22 {flags} --target=aarch64-linux-gnu -c a.c -o arm.o")).fine();
+        place
+            .run("unseen-clang arm.o -o prog")
+            .failed(3, &["unseen-clang: error: arm.o is code for aarch64", "compile it again for x86-64"]);
+    }
+    place.run("llvm-ar-22 rcs libarm.a arm.o").fine();
+    place.run("unseen-clang a.c libarm.a -o prog").failed(3, &["libarm.a(arm.o) is code for aarch64"]);
+    assert!(!place.path("prog").exists());
+}
+
+#[test]
+fn bitcode_for_thin_lto() {
+    let place = place();
+    place.run("clang-22 -flto=thin -c a.c").fine();
+    place
+        .run("unseen-clang a.o -o prog")
+        .failed(3, &["unseen-clang: error: a.o is bitcode for thin LTO", "or with -flto=full instead of -flto=thin"]);
+    place.run("llvm-ar-22 rcs libthin.a a.o").fine();
+    place.run("unseen-clang -L. -lthin -o prog").failed(3, &["libthin.a(a.o) is bitcode for thin LTO"]);
+    assert!(!place.path("prog").exists());
+}
+
+#[test]
+fn another_linker() {
+    let place = place();
+    for flag in ["-fuse-ld=bfd", "-fuse-ld=gold", "--ld-path=/usr/bin/ld"] {
+        place
+            .run(&format!("unseen-clang {flag} a.c -o prog"))
+            .failed(3, &[&format!("{flag} was demanded, but only lld can run the pass"), "UNSEEN_LINKER=lld"]);
+        assert!(!place.path("prog").exists());
+    }
+    place.run_with("unseen-clang -fuse-ld=bfd a.c -o prog", &[("UNSEEN_LINKER", "lld")]).fine();
+    assert!(place.instrumented("prog"));
+    place.write("m.rs", "fn main() {}\n");
+    place.run("unseen-rustc -Clinker=ld.gold m.rs").failed(3, &["unseen-rustc: error: -C linker=ld.gold was demanded"]);
+    let ran = place.run("unseen-rustc -Clink-arg=-fuse-ld=gold m.rs");
+    assert_ne!(ran.code, Some(0));
+    assert!(ran.stderr.contains("UNSEEN_LINKER=lld"), "{}", ran.stderr);
+}
+
+#[test]
+fn damaged_objects_are_the_linkers_to_name() {
+    let place = place();
+    place.run("unseen-clang -c a.c").fine();
+    let whole = std::fs::read(place.path("a.o")).unwrap();
+    std::fs::write(place.path("a.o"), &whole[..whole.len() / 2]).unwrap();
+    let ran = place.run("unseen-clang a.o -o prog");
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a.o"), "{}", ran.stderr);
+}
+
+#[test]
+fn bitcode_can_not_be_stripped_but_survives_it() {
+    let place = place();
+    place.run("unseen-clang -c a.c").fine();
+    let before = std::fs::read(place.path("a.o")).unwrap();
+    let ran = place.run("unseen-strip -g a.o").fine();
+    assert!(ran.stderr.contains("unseen-strip: a.o: bitcode can't be stripped; left as it is"), "{}", ran.stderr);
+    assert_eq!(std::fs::read(place.path("a.o")).unwrap(), before);
+    place.run("unseen-clang a.o -o prog").fine();
+    for strip in ["unseen-strip", "strip"] {
+        place.run(&format!("{strip} prog")).fine();
+        place.run("./prog").fine();
+        assert!(place.instrumented("prog"), "{strip} must leave the manifest");
+    }
+    let symbols = place.run("unseen-nm a.o").fine().stdout;
+    assert!(symbols.contains(" T main"), "{symbols}");
+}
+
+#[test]
+fn an_unwritable_place_for_temporary_files() {
+    let place = place();
+    place
+        .run_with("unseen-clang a.c -o prog", &[("TMPDIR", "/proc/nowhere")])
+        .failed(3, &["unseen-clang: error: can't write /proc/nowhere", "TMPDIR"]);
+}
+
+#[test]
+fn doctor_says_what_is_wrong() {
+    let place = place();
+    let ran = place.run("unseen doctor");
+    let json = place.run("unseen doctor --format json");
+    assert_eq!(ran.code, json.code);
+    for name in ["plugin", "runtime", "clang", "ld.lld", "rustc", "cargo", "unseen-clang++"] {
+        assert!(ran.stdout.lines().any(|l| l.starts_with("ok") && l.contains(name)), "{name}:\n{}", ran.stdout);
+        assert!(json.stdout.contains(&format!("\"name\": \"{name}\"")), "{}", json.stdout);
+    }
+    let ran = place.run_with("unseen doctor", &[("UNSEEN_LLVM", "/none"), ("UNSEEN_RUSTC", "/no/rustc")]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stdout.contains("WRONG llvm") && ran.stdout.contains("-> install llvm-22-dev"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("WRONG rustc"), "{}", ran.stdout);
+}

@@ -1,0 +1,149 @@
+//! The promises of `unseen-rustc`: per crate type, on stable, with and without cargo.
+
+mod toolbox;
+
+use toolbox::Place;
+
+const LIB: &str = "pub fn triple(n: u32) -> u32 { if n > 3 { n * 3 } else { 1 } }\n";
+const MAIN: &str = "fn main() { assert_eq!(lib::triple(std::env::args().count() as u32), 1); println!(\"fine\"); }\n";
+
+fn sources() -> Place {
+    let place = Place::new();
+    place.write("lib.rs", LIB);
+    place.write("main.rs", MAIN);
+    place
+}
+
+#[test]
+fn programs_are_one_module_with_std_at_every_level() {
+    let place = sources();
+    for flags in [
+        "",
+        "-O -Clto=thin -Ccodegen-units=4",
+        "-Copt-level=s -Cpanic=abort -Cstrip=symbols",
+        "-Copt-level=1 -g -Cincremental=inc",
+    ] {
+        place.run(&format!("unseen-rustc {flags} --crate-type rlib lib.rs")).fine();
+        place.run(&format!("unseen-rustc {flags} main.rs --extern lib=liblib.rlib -o prog")).fine();
+        assert_eq!(place.run("./prog").fine().stdout, "fine\n");
+        let functions = place.run("unseen manifest prog").fine().stdout;
+        let outcome = |name: &str| {
+            functions.lines().find(|l| l.contains(name)).map(|l| l.split("  ").next().unwrap().trim().to_owned())
+        };
+        assert_eq!(outcome("lib::triple").as_deref(), Some("cover"), "{flags}");
+        assert_eq!(outcome("main::main").as_deref(), Some("cover"), "{flags}");
+        assert!(
+            functions.lines().filter(|l| l.starts_with("standard library")).count() > 100,
+            "{flags}: std is in the module"
+        );
+    }
+}
+
+#[test]
+fn overflow_checks_and_debug_assertions_stay_what_the_level_implies() {
+    let place = Place::new();
+    place.write(
+        "m.rs",
+        "fn main() { println!(\"{} {}\", cfg!(debug_assertions), std::panic::catch_unwind(|| \
+         std::hint::black_box(255u8) + std::hint::black_box(1)).is_err()); }\n",
+    );
+    for (flags, expected) in [("", "true true\n"), ("-O", "false false\n"), ("-O -Coverflow-checks=on", "false true\n")]
+    {
+        place.run(&format!("unseen-rustc {flags} m.rs -o prog")).fine();
+        assert_eq!(place.run("./prog").fine().stdout, expected, "{flags}");
+    }
+}
+
+#[test]
+fn libraries_can_still_be_linked_without_us() {
+    let place = sources();
+    place.run("unseen-rustc -O --crate-type rlib lib.rs").fine();
+    place.run("rustc main.rs --extern lib=liblib.rlib -o prog").fine();
+    assert_eq!(place.run("./prog").fine().stdout, "fine\n");
+}
+
+#[test]
+fn every_crate_type_has_its_way() {
+    let place = sources();
+    place.write("c.rs", "#[unsafe(no_mangle)] pub extern \"C\" fn twice(x: i32) -> i32 { x * 2 }\n");
+    place.write("main.c", "int twice(int); int main(void) { return twice(4) != 8; }\n");
+    place.run("unseen-rustc -O --crate-type cdylib --crate-type rlib --crate-name c c.rs").fine();
+    assert!(place.instrumented("libc.so") && place.path("libc.rlib").exists());
+    assert_eq!(place.function("libc.so", "twice").as_deref(), Some("cover"));
+    place.run("unseen-rustc -O --crate-type staticlib --crate-name s c.rs").fine();
+    place.run("unseen-clang -O2 main.c libs.a -o prog").fine();
+    place.run("./prog").fine();
+    // C and Rust are one module.
+    for name in ["main", "twice"] {
+        assert_eq!(place.function("prog", name).as_deref(), Some("cover"), "{name}");
+    }
+    place.run("unseen-rustc --crate-type dylib --crate-name d lib.rs").fine();
+    let reason = "d: a dylib: rustc can't merge it with what it uses\n";
+    assert_eq!(place.section("libd.so", ".unseen.declined"), reason);
+    place.run("unseen-rustc --test lib.rs -o tests").fine();
+    place.run("./tests").fine();
+    assert!(place.instrumented("tests"));
+    place.write("attr.rs", "#![crate_type = \"lib\"]\npub fn f() {}\n");
+    place.run("unseen-rustc attr.rs").fine();
+    assert!(place.path("libattr.rlib").exists());
+}
+
+#[test]
+fn what_prefers_dynamic_linking_is_declined_with_a_reason() {
+    let place = sources();
+    place.run("unseen-rustc --crate-type dylib -Cprefer-dynamic lib.rs").fine();
+    place.run("unseen-rustc -Cprefer-dynamic main.rs --extern lib=liblib.so -o prog").fine();
+    assert!(place.section("prog", ".unseen.declined").starts_with("main.rs: -C prefer-dynamic"));
+    let ran = place.run("unseen-rustc main.rs --extern lib=liblib.so -o prog");
+    let plain = place.run("rustc main.rs --extern lib=liblib.so -o prog2");
+    assert_eq!(ran.code, plain.code, "{}", ran.stderr);
+}
+
+#[test]
+fn questions_are_answered_as_rustc_answers() {
+    let place = sources();
+    for line in [
+        "-vV",
+        "--version",
+        "--print=cfg",
+        "--print sysroot",
+        "--print target-list",
+        "--help",
+        "--explain E0001",
+        "--emit=metadata --crate-type lib lib.rs",
+        "nonexistent.rs",
+        "",
+    ] {
+        let ours = place.run(&format!("unseen-rustc {line}"));
+        let theirs = place.run(&format!("rustc {line}"));
+        assert_eq!((ours.code, &ours.stdout, &ours.stderr), (theirs.code, &theirs.stdout, &theirs.stderr), "{line}");
+    }
+    // As cargo's wrapper: the compiler comes first.
+    assert_eq!(place.run("unseen-rustc rustc -vV").stdout, place.run("rustc -vV").stdout);
+    let probe = "printf 'fn main() {}' | unseen-rustc --crate-name probe --emit=metadata --out-dir . -";
+    place.shell(probe).fine();
+}
+
+#[test]
+fn errors_and_warnings_are_rustcs() {
+    let place = Place::new();
+    place.write("bad.rs", "fn main() { let x: u8 = \"\"; }\n");
+    place.write("warn.rs", "fn main() { let x = 1; }\n");
+    for line in ["bad.rs", "warn.rs", "--error-format=json warn.rs", "-Dwarnings warn.rs"] {
+        let ours = place.run(&format!("unseen-rustc {line}"));
+        let theirs = place.run(&format!("rustc {line}"));
+        assert_eq!((ours.code, &ours.stderr), (theirs.code, &theirs.stderr), "{line}");
+    }
+    // Compiled twice, warned of once.
+    let both = place.run("unseen-rustc --crate-type rlib --crate-type cdylib warn.rs").fine();
+    assert_eq!(both.stderr.matches("unused variable").count(), 1, "{}", both.stderr);
+}
+
+#[test]
+fn argument_files_are_read() {
+    let place = sources();
+    place.run("unseen-rustc --crate-type rlib lib.rs").fine();
+    place.write("args", "main.rs\n--extern\nlib=liblib.rlib\n-o\nmy prog\n");
+    place.run("unseen-rustc @args").fine();
+    assert!(place.instrumented("my prog"));
+}

@@ -1,0 +1,3 @@
+fn main() {
+    println!("{}", shapes::Square { side: 4 }.area());
+}
