@@ -7,6 +7,7 @@ import shutil
 
 from . import fetch
 from .place import BENCH, ROOT, Failure, shell
+from .toolchain import UNSET
 
 TIMEOUT = 3600
 
@@ -18,7 +19,7 @@ class Tree:
         self.subject, self.toolchain = subject, toolchain
         self.directory = ROOT / "build" / toolchain.name / subject.name
         self.logs = ROOT / "log" / toolchain.name
-        inherited = {k: v for k, v in os.environ.items() if k not in toolchain.unset and not k.startswith("GIT_")}
+        inherited = {k: v for k, v in os.environ.items() if k not in UNSET and not k.startswith("GIT_")}
         self.env = inherited | toolchain.env | {
             "CFLAGS": "-O2", "CXXFLAGS": "-O2", "JOBS": str(jobs), "BENCH": str(BENCH), "TARGET": toolchain.cargo_output,
             "CARGO_BUILD_JOBS": str(jobs), "CMAKE_BUILD_PARALLEL_LEVEL": str(jobs), "CTEST_PARALLEL_LEVEL": str(jobs),

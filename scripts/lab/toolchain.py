@@ -2,14 +2,12 @@
 A recipe is the same for all of them, so that what differs between two builds is the toolchain alone."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from .place import BENCH, ROOT, TARGET, Failure, llvm, output
 
-HOST = "x86_64-unknown-linux-gnu"
-
-# What each plain toolchain adds to `clang -flto=full`, to rustc, and to a link.
+# What each plain toolchain adds to `clang -flto=full` and to rustc.
 PLAIN = {
     "plain": ([], []),
     # clang would else link a whole sanitizer runtime that the counters do not need
@@ -19,6 +17,12 @@ PLAIN = {
     "profile": (["-fprofile-instr-generate"], ["-Cinstrument-coverage"]),
 }
 NAMES = ["unseen", *PLAIN]
+
+# What the environment may say about how the toolchain unseen builds: another choice is another build.
+CHOICES = ["UNSEEN_BUILD", "UNSEEN_LTO", "UNSEEN_EXCLUDE", "UNSEEN_STD"]
+# What a recipe must not inherit.
+UNSET = ["UNSEEN", "UNSEEN_DIR", "UNSEEN_RUN", "UNSEEN_COVER", "RUSTFLAGS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET",
+         "CMAKE_TOOLCHAIN_FILE", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS"]
 
 
 @dataclass
@@ -30,8 +34,6 @@ class Toolchain:
     identity: str
     tools: Path | None = None
     cargo_output: str = "target"
-    unset: list[str] = field(default_factory=lambda: ["UNSEEN_DIR", "UNSEEN_RUN", "UNSEEN", "RUSTFLAGS", "CARGO_TARGET_DIR",
-                                                      "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS"])
 
 
 def get(name, tools=None):
@@ -55,6 +57,7 @@ def unseen(tools):
             env["CMAKE_TOOLCHAIN_FILE"] = str(file.resolve())
     files = [tools / name for name in ("unseen", "libunseen_pass.so", "libunseen_rt.a")]
     identity = " ".join(f"{file.name}:{file.stat().st_mtime_ns}" for file in files)
+    identity += "".join(f" {name}={os.environ[name]}" for name in CHOICES if name in os.environ)
     return Toolchain("unseen", env, {}, identity, tools)
 
 
@@ -83,8 +86,9 @@ def plain(name):
     env = {"CC": str(home / "cc"), "CXX": str(home / "c++"), "CARGO": "cargo", "LLVM_PROFILE_FILE": "/dev/null"}
     # With a target named, the flags reach neither build scripts nor proc-macros. Link-time optimisation is left to lld, as in ours.
     flags = ["-Clinker-plugin-lto", f"-Clinker={home}/rust-link", *rustc_flags]
-    release = {"CARGO_BUILD_TARGET": HOST, "CARGO_PROFILE_RELEASE_LTO": "fat", "RUSTFLAGS": " ".join(flags)}
-    return Toolchain(name, env, release, f"{prefix} {clang_flags} {flags}", None, f"target/{HOST}")
+    host = output(["rustc", "--print", "host-tuple"]).strip()
+    release = {"CARGO_BUILD_TARGET": host, "CARGO_PROFILE_RELEASE_LTO": "fat", "RUSTFLAGS": " ".join(flags)}
+    return Toolchain(name, env, release, f"{prefix} {clang_flags} {flags}", None, f"target/{host}")
 
 
 def script(path, *lines):
