@@ -85,6 +85,7 @@ private:
   }
   void copyBlock(MachineFunction &MF, const MachineBasicBlock &From, MachineBasicBlock &To);
   void copyLandingPads(MachineFunction &MF);
+  void shortenJumps(MachineFunction &MF, ArrayRef<MachineBasicBlock *> Originals);
   void adjust(MachineFunction &MF, MachineInstr &MI);
   void call(MachineFunction &MF, MachineInstr &MI, Body B);
 };
@@ -256,6 +257,7 @@ bool OffBody::runOnMachineFunction(MachineFunction &MF) {
   }
   for (MachineBasicBlock *MBB : Originals)
     copyBlock(MF, *MBB, *Blocks[MBB]);
+  shortenJumps(MF, Originals);
   copyLandingPads(MF);
   LabelTargets([&](MachineBasicBlock *MBB) { return Blocks[MBB]; });
   MachineBasicBlock *OffEntry = Blocks[&Entry];
@@ -326,6 +328,52 @@ void OffBody::adjust(MachineFunction &MF, MachineInstr &MI) {
     MI.setPreInstrSymbol(MF, nullptr);
   if (MI.getPostInstrSymbol())
     MI.setPostInstrSymbol(MF, nullptr);
+}
+
+/// Where a block leads that only jumps on.
+MachineBasicBlock *jumpsTo(const MachineBasicBlock &MBB) {
+  if (MBB.isEHPad() || MBB.isIRBlockAddressTaken() || MBB.succ_size() != 1)
+    return nullptr;
+  MachineBasicBlock *To = nullptr;
+  for (const MachineInstr &MI : MBB) {
+    if (MI.isDebugInstr())
+      continue;
+    if (To || !MI.isUnconditionalBranch() || MI.isIndirectBranch() || !MI.getOperand(0).isMBB())
+      return nullptr;
+    To = MI.getOperand(0).getMBB();
+  }
+  return To == &MBB ? nullptr : To;
+}
+
+/// Blocks that held a probe and a jump hold only the jump in the second body: whoever jumps to them jumps on. The blocks
+/// themselves stay, for those who fall into them.
+void OffBody::shortenJumps(MachineFunction &MF, ArrayRef<MachineBasicBlock *> Originals) {
+  for (MachineBasicBlock *Original : Originals) {
+    MachineBasicBlock *From = Blocks[Original];
+    if (Original->isIRBlockAddressTaken())
+      continue;
+    MachineBasicBlock *To = jumpsTo(*From);
+    if (!To)
+      continue;
+    SmallVector<MachineBasicBlock *, 8> Predecessors(From->predecessors());
+    for (MachineBasicBlock *Predecessor : Predecessors) {
+      bool Jumps = false;
+      for (MachineInstr &MI : Predecessor->terminators())
+        for (MachineOperand &MO : MI.operands())
+          if (MO.isMBB() && MO.getMBB() == From) {
+            MO.setMBB(To);
+            Jumps = true;
+          }
+      if (!Jumps)
+        continue;
+      if (!Predecessor->isLayoutSuccessor(From))
+        Predecessor->replaceSuccessor(From, To);
+      else if (!Predecessor->isSuccessor(To))
+        Predecessor->addSuccessor(To);
+    }
+    for (auto [Old, New] : Tables)
+      MF.getJumpTableInfo()->ReplaceMBBInJumpTable(New, From, To);
+  }
 }
 
 /// Lets a direct call go to the same body of the callee, past the branch at its entrance. Not where another
