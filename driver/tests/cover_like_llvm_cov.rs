@@ -8,7 +8,7 @@
 mod toolbox;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use toolbox::{llvm, root, text, tools};
 

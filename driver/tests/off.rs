@@ -3,7 +3,7 @@
 
 mod toolbox;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use toolbox::{llvm, root, text, tools};
 
