@@ -51,7 +51,7 @@ def build(subject, toolchain, jobs=2, fresh=False):
     stamp = tree.directory.with_suffix(".built")
     recipe = [version, subject.configure, subject.build, toolchain.identity, toolchain.release_env]
     want = hashlib.sha256(json.dumps(recipe).encode()).hexdigest()
-    if not fresh and stamp.exists() and stamp.read_text() == want:
+    if not fresh and tree.directory.is_dir() and stamp.exists() and stamp.read_text() == want:
         return tree
     stamp.unlink(missing_ok=True)
     shutil.rmtree(tree.directory, ignore_errors=True)
