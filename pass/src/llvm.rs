@@ -372,6 +372,42 @@ mod views {
         }
     }
 
+    /// Type-based alias metadata of accesses to the counters in one function.
+    #[derive(Clone, Copy)]
+    pub struct AliasTag(LLVMMetadataRef);
+
+    impl Function {
+        /// A tag that says: aliases nothing of the program's. `None` where the function's own accesses carry no tags.
+        pub fn own_alias_tag(self) -> Option<AliasTag> {
+            unsafe {
+                let context = LLVMGetTypeContext(LLVMTypeOf(self.0));
+                let kind = LLVMGetMDKindIDInContext(context, c"tbaa".as_ptr(), 4);
+                let tag = |i: Inst| Some(LLVMGetMetadata(i.0, kind)).filter(|tag| !tag.is_null());
+                let tag = self.blocks().iter().find_map(|b| b.instructions().find_map(tag))?;
+                // Up from the type that is accessed to the root that all types of the language share.
+                let mut node = *operands(tag).get(1)?;
+                while let [_, parent, ..] = operands(node)[..] {
+                    node = parent;
+                }
+                let name = "unseen counter";
+                let zero = LLVMValueAsMetadata(LLVMConstInt(LLVMInt64TypeInContext(context), 0, 0));
+                let text = LLVMMDStringInContext2(context, name.as_ptr().cast(), name.len());
+                let mut scalar = [text, LLVMValueAsMetadata(node), zero];
+                let scalar = LLVMMDNodeInContext2(context, scalar.as_mut_ptr(), 3);
+                let mut tag = [scalar, scalar, zero];
+                Some(AliasTag(LLVMMDNodeInContext2(context, tag.as_mut_ptr(), 3)))
+            }
+        }
+    }
+
+    unsafe fn operands(node: LLVMValueRef) -> Vec<LLVMValueRef> {
+        unsafe {
+            let mut list = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(node) as usize];
+            LLVMGetMDNodeOperands(node, list.as_mut_ptr());
+            list
+        }
+    }
+
     impl Inst {
         /// The operation.
         pub fn opcode(self) -> Opcode {
@@ -435,7 +471,7 @@ mod views {
         }
 
         /// Stores the byte 1 to `array[index]` before this instruction, at the source location of `like`.
-        pub fn store_one_before(self, array: Global, index: u32, like: Option<Location>) {
+        pub fn store_one_before(self, array: Global, index: u32, like: Option<Location>, tag: Option<AliasTag>) {
             unsafe {
                 let context = LLVMGetTypeContext(LLVMTypeOf(array.0));
                 let builder = LLVMCreateBuilderInContext(context);
@@ -445,6 +481,10 @@ mod views {
                 let address = LLVMConstInBoundsGEP2(byte, array.0, &mut offset, 1);
                 let store = LLVMBuildStore(builder, LLVMConstInt(byte, 1, 0), address);
                 LLVMSetAlignment(store, 1);
+                if let Some(AliasTag(tag)) = tag {
+                    let kind = LLVMGetMDKindIDInContext(context, c"tbaa".as_ptr(), 4);
+                    LLVMSetMetadata(store, kind, LLVMMetadataAsValue(context, tag));
+                }
                 // Sanitizers may run after us, and threads that set the same byte to 1 would be a race to report.
                 let nothing = LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0);
                 LLVMSetMetadata(store, unchecked(context), LLVMMetadataAsValue(context, nothing));
@@ -500,4 +540,4 @@ mod views {
         unsafe { String::from_utf8_lossy(std::slice::from_raw_parts(data.cast(), len)).into_owned() }
     }
 }
-pub use views::{Field, strip_units, version};
+pub use views::{AliasTag, Field, strip_units, version};

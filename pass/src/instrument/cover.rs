@@ -13,9 +13,12 @@
 //!                                     end:
 //! ```
 //!
+//! Where the program's accesses carry type-based alias tags, so do the probes, with a type of their own: the optimiser need not
+//! fear that a probe changes what the program reads.
+//!
 //! A plain store: it never overflows back to "not reached", needs no load, and merges with its like.
 
-use crate::llvm::{Block, Function, Global, Inst, Opcode};
+use crate::llvm::{AliasTag, Block, Function, Global, Inst, Opcode};
 use crate::plan::{Plan, Site};
 
 /// Attributes that a function which sets counters no longer has.
@@ -31,21 +34,22 @@ pub fn run(functions: &[Function], plan: &Plan, counters: Global) {
         }
         // Block numbers are those of the function as it was planned: resolve them before edges are split.
         let blocks = function.blocks();
+        let tag = function.own_alias_tag();
         for (number, site) in (cover.first..).zip(&cover.sites) {
             match *site {
-                Site::Block(block) => set(point_in(blocks[block], block == 0), counters, number),
+                Site::Block(block) => set(point_in(blocks[block], block == 0), counters, number, tag),
                 Site::Edge(block, successor) => {
                     let terminator = blocks[block].terminator();
                     let edge = terminator.split_edge(successor).expect("edges of br and switch can be split");
-                    set(edge.terminator(), counters, number);
+                    set(edge.terminator(), counters, number, tag);
                 }
             }
         }
     }
 }
 
-fn set(before: Inst, counters: Global, number: u32) {
-    before.store_one_before(counters, number, before.location());
+fn set(before: Inst, counters: Global, number: u32, tag: Option<AliasTag>) {
+    before.store_one_before(counters, number, before.location(), tag);
 }
 
 /// The instruction before which a block's probe goes: behind what must come first, and, in the entry, behind the
