@@ -13,10 +13,12 @@ pub mod options;
 pub mod plan;
 mod plugin;
 
+use instrument::cover::Loops;
 use llvm::Module;
 use options::Options;
 
-/// Runs the pass on a module. Returns whether it was changed: a second run changes nothing.
+/// Runs the pass on a module, before it is optimised; [`settle`] must follow. Returns whether it was changed: a second run
+/// changes nothing.
 pub fn run(module: Module, options: &Options) -> bool {
     if emit::is_done(module) {
         return false;
@@ -25,14 +27,24 @@ pub fn run(module: Module, options: &Options) -> bool {
     let plan = analysis::plan(&functions, options);
     let manifest = emit::manifest(&plan, options);
     if plan.probe_count() > 0 {
-        let counters = emit::counters(module, plan.probe_count());
-        instrument::cover::run(&functions, &plan, counters);
+        instrument::cover::run(&functions, &plan, emit::probe(module));
         instrument::verify(&functions, "cover");
-        emit::registration(module, &manifest, counters);
+        emit::registration(module, &manifest, emit::counters(module, plan.probe_count()));
     }
     emit::manifest_section(module, &manifest);
     llvm::strip_units(module, options::ADDED_LINES);
     emit::mark_done(module);
+    true
+}
+
+/// Makes stores of the probes that [`run`] left as calls: when functions are inlined and simplified, before loops are unrolled
+/// and vectorised.
+pub fn settle(module: Module, loops: Loops) -> bool {
+    let Some(probe) = emit::existing_probe(module) else { return false };
+    let counters = emit::existing_counters(module).expect("probes have counters");
+    let epoch = emit::existing_epoch(module).expect("counters have an epoch");
+    instrument::cover::settle(module, probe, counters, (loops == Loops::Copy).then_some(epoch));
+    instrument::verify(&module.functions(), "settle");
     true
 }
 

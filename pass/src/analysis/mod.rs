@@ -4,6 +4,7 @@ pub mod cfg;
 mod choice;
 pub mod cover;
 pub mod dominators;
+pub mod repeats;
 mod sources;
 mod stops;
 
