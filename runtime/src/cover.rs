@@ -176,6 +176,7 @@ fn name<'a>(record: &ModuleRecord, pid: u32, time: u64, buffer: &'a mut [u8]) ->
 
 /// Makes a new file of that name; changes `time` until there is none yet.
 fn create(run: &Run, record: &ModuleRecord, pid: u32, time: &mut u64, scratch: &mut Scratch) -> sys::Result<File> {
+    let is_new = run.is_new();
     let mut has_directory = false;
     let mut attempt = 0;
     loop {
@@ -183,7 +184,7 @@ fn create(run: &Run, record: &ModuleRecord, pid: u32, time: &mut u64, scratch: &
         match File::open(path, Open::CreateNew) {
             // Made only when missing: most processes of a run find it.
             Err(Errno::NO_ENTRY) if !has_directory => {
-                run.make_directory(&mut scratch.path)?;
+                run.make_directory(is_new, &mut scratch.path)?;
                 has_directory = true;
             }
             Err(Errno::EXISTS) if attempt < ATTEMPTS => {
