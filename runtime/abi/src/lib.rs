@@ -6,7 +6,11 @@
 
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
+#[cfg(any(feature = "std", test))]
+mod codec;
 pub mod counters;
+#[cfg(any(feature = "std", test))]
+pub mod deps;
 pub mod event;
 pub mod hooks;
 #[cfg(any(feature = "std", test))]
