@@ -45,6 +45,7 @@ const COVER: c_int = 0;
 const PRINT: c_int = 1;
 const LINK: c_int = 2;
 const LAST: c_int = 3;
+const DEPS: c_int = 4;
 
 /// The step with that pipeline name.
 ///
@@ -58,6 +59,7 @@ unsafe extern "C" fn unseen_pass_step(name: *const u8, length: usize) -> c_int {
         b"unseen-print" => PRINT,
         b"unseen-link" => LINK,
         b"unseen-last" => LAST,
+        b"unseen-deps" => DEPS,
         _ => NONE,
     }
 }
@@ -94,6 +96,11 @@ unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
     }
     if step == PRINT {
         print!("{}", crate::analysis::plan(&module.functions(), &options));
+        return false;
+    }
+    if step == DEPS {
+        let mut sources = crate::analysis::sources::Sources::default();
+        print!("{}", crate::analysis::deps::analyse(module, &module.functions(), &mut sources));
         return false;
     }
     crate::run(module, &options)

@@ -3,8 +3,9 @@
 pub mod cfg;
 mod choice;
 pub mod cover;
+pub mod deps;
 pub mod dominators;
-mod sources;
+pub mod sources;
 mod stops;
 
 use crate::llvm::Function;

@@ -16,6 +16,8 @@ pub mod hooks;
 #[cfg(any(feature = "std", test))]
 pub mod manifest;
 pub mod mechanism;
+#[cfg(any(feature = "std", test))]
+pub mod models;
 pub mod module;
 pub mod options;
 pub mod returns;
