@@ -8,9 +8,10 @@ pub mod dominators;
 pub mod sources;
 mod stops;
 
-use crate::llvm::Function;
+use crate::llvm::{Function, Module};
 use crate::options::Options;
 use crate::plan::{FunctionPlan, Plan};
+use unseen_abi::deps::Deps;
 use unseen_abi::manifest::{Outcome, Place};
 use unseen_abi::mechanism::{Mechanism, Mechanisms};
 
@@ -47,4 +48,16 @@ pub fn plan(functions: &[Function], options: &Options) -> Plan {
         plans.push(plan);
     }
     Plan { files: sources.into_files(), functions: plans }
+}
+
+/// The dependency sets of the plan's functions. Files that only they name join the plan's.
+pub fn dependencies(module: Module, functions: &[Function], plan: &mut Plan) -> Deps {
+    let mut sources = sources::Sources::after(std::mem::take(&mut plan.files));
+    let analysed = deps::analyse(module, functions, &mut sources);
+    let mut numbers = vec![None; functions.len()];
+    for (number, function) in plan.functions.iter().enumerate() {
+        numbers[function.index] = Some(number as u32);
+    }
+    plan.files = sources.into_files();
+    deps::encode::encode(&analysed, &numbers)
 }

@@ -51,8 +51,8 @@ pub struct Global {
 /// A type, as far as names of places need it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Type {
-    /// A number, an enumeration or anything else without parts, by its name.
-    Plain(String),
+    /// A number, an enumeration or anything else without parts.
+    Plain { name: String, size: u64 },
     /// A pointer or reference; `None` is `void *`.
     Pointer(Option<u32>),
     /// `count` elements; 0 where the length is open.

@@ -58,6 +58,11 @@ impl Solver<'_> {
             found.opaque(Reason::Limit, "", Origin { index: 0, at: None, via: None });
         }
         let mut summary = found.summary;
+        if self.alone || self.gave_up {
+            // Callers will not look further either.
+            summary.bound(self.paths);
+            return summary;
+        }
         summary.written = std::mem::take(&mut self.returned);
         let returns = summary.returns.clone();
         summary.returns = self.outward(&returns);
@@ -135,6 +140,10 @@ impl Solver<'_> {
         for cause in &summary.causes {
             origin.via = direct.or(cause.via);
             found.opaque(cause.reason, &cause.name, origin);
+        }
+        if self.alone {
+            args.iter().for_each(|arg| self.uses(*arg, origin, found));
+            return;
         }
         let mut call = self.call(origin.index, args, recursive);
         for entry in &summary.reads {

@@ -16,7 +16,7 @@ const OFFSETS: usize = 6;
 /// How many objects behind one root a set holds before they become everything reachable from it.
 const OBJECTS: usize = 10;
 /// How many pointers a set holds before it is given up.
-const POINTERS: usize = 64;
+const POINTERS: usize = 32;
 
 /// Anywhere in an object.
 pub const ANYWHERE: Offset = Offset::Every { stride: 1, at: 0 };
@@ -25,9 +25,18 @@ pub const ANYWHERE: Offset = Offset::Every { stride: 1, at: 0 };
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Base(pub u32);
 
-/// A pointer, by index.
+/// A pointer, by index; the highest bit says that it may include others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct Pointer(pub u32);
+pub struct Pointer(u32);
+
+/// The bit of pointers that may include others.
+const WIDE: u32 = 1 << 31;
+
+impl Pointer {
+    fn is_wide(self) -> bool {
+        self.0 & WIDE != 0
+    }
+}
 
 /// What an object is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -70,6 +79,8 @@ pub struct Paths {
     by_object: HashMap<Object, Base, Quick>,
     pointers: Vec<(Base, Offset)>,
     by_pointer: HashMap<(Base, Offset), Pointer, Quick>,
+    /// How much has been done with sets, to know when it is too much.
+    pub work: u64,
 }
 
 /// The names are our own: no one chooses them to collide.
@@ -152,7 +163,9 @@ impl Paths {
 
     pub fn pointer(&mut self, base: Base, offset: Offset) -> Pointer {
         let offset = if matches!(self.object(base), Object::Reach(_)) { ANYWHERE } else { offset };
-        let next = Pointer(self.pointers.len() as u32);
+        let many = matches!(self.object(base), Object::Closure(..) | Object::Reach(_));
+        let wide = if many || matches!(offset, Offset::Every { .. }) { WIDE } else { 0 };
+        let next = Pointer(self.pointers.len() as u32 | wide);
         let pointer = *self.by_pointer.entry((base, offset)).or_insert(next);
         if pointer == next {
             self.pointers.push((base, offset));
@@ -161,7 +174,7 @@ impl Paths {
     }
 
     pub fn get(&self, pointer: Pointer) -> (Base, Offset) {
-        self.pointers[pointer.0 as usize]
+        self.pointers[(pointer.0 & !WIDE) as usize]
     }
 
     /// A pointer to the start of an object.
@@ -280,13 +293,29 @@ impl Paths {
 
     /// Adds a pointer to a set. Returns whether the set has grown.
     pub fn join(&mut self, set: &mut Set, pointer: Pointer) -> bool {
-        if set.0.binary_search(&pointer).is_ok() || set.0.iter().any(|p| self.covers(*p, pointer)) {
+        if set.0.binary_search(&pointer).is_ok() {
+            return false;
+        }
+        // Wide ones come last.
+        let wide = set.0.partition_point(|p| !p.is_wide());
+        self.work += 1 + (set.0.len() - wide) as u64;
+        if set.0[wide..].iter().any(|p| self.covers(*p, pointer)) {
             return false;
         }
         let (base, offset) = self.get(pointer);
         let before = set.0.len();
         let mut kept = std::mem::take(&mut set.0);
-        kept.retain(|p| !self.covers(pointer, *p));
+        if pointer.is_wide() {
+            self.work += kept.len() as u64;
+            kept.retain(|p| !self.covers(pointer, *p));
+        }
+        if kept.len() < OFFSETS {
+            let place = kept.partition_point(|p| *p < pointer);
+            kept.insert(place, pointer);
+            set.0 = kept;
+            return true;
+        }
+        self.work += kept.len() as u64;
         let same: Vec<Offset> = kept.iter().map(|p| self.get(*p)).filter(|p| p.0 == base).map(|p| p.1).collect();
         let mut added = pointer;
         if same.len() >= OFFSETS {
@@ -318,6 +347,11 @@ impl Paths {
 
     /// Adds all pointers of a set to another. Returns whether it has grown.
     pub fn join_all(&mut self, set: &mut Set, other: &Set) -> bool {
+        self.work += 1;
+        if set.0.is_empty() {
+            set.0.clone_from(&other.0);
+            return !set.0.is_empty();
+        }
         let mut grown = false;
         for pointer in &other.0 {
             grown |= self.join(set, *pointer);

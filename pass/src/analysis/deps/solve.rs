@@ -15,6 +15,8 @@ use unseen_abi::deps::{Offset, Reason};
 
 /// How many passes over a function are made before it is given up.
 const PASSES: usize = 40;
+/// How much work with sets a function may cost: for each of its instructions, and at least.
+const WORK: (u64, u64) = (4_000, 400_000);
 
 /// What is known of callees.
 pub trait Known {
@@ -35,6 +37,8 @@ pub struct Solver<'a> {
     pub(super) written: Vec<Option<Rc<Written>>>,
     pub(super) returned: Written,
     pub(super) gave_up: bool,
+    /// Too much is hidden for calls to be worth following.
+    pub(super) alone: bool,
     order: Vec<u32>,
     looping: Vec<bool>,
 }
@@ -68,16 +72,18 @@ impl<'a> Solver<'a> {
             written: Vec::new(),
             returned: Written::default(),
             gave_up: false,
+            alone: false,
             order,
             looping,
         }
     }
 
-    /// Solves the function. `once` is for a function of which too much is hidden to be worth more.
-    pub fn solve(&mut self, once: bool) {
+    /// Solves the function. `alone` is for a function of which too much is hidden to be worth more than what stands in it.
+    pub fn solve(&mut self, alone: bool) {
+        self.alone = alone;
         self.written = vec![None; self.body.insts.len()];
         self.values_and_memory();
-        if once {
+        if alone || self.gave_up {
             return;
         }
         self.certain_writes();
@@ -103,6 +109,7 @@ impl<'a> Solver<'a> {
     fn values_and_memory(&mut self) {
         self.values = vec![Set::default(); self.body.insts.len()];
         self.memory = Memory::new(&self.function.noalias);
+        let limit = self.paths.work + WORK.1.max(WORK.0 * self.body.insts.len() as u64);
         for _ in 0..PASSES {
             let mut changed = false;
             for index in 0..self.order.len() {
@@ -110,6 +117,10 @@ impl<'a> Solver<'a> {
                 let block = &self.body.blocks[number];
                 for inst in block.start as usize..block.end as usize {
                     changed |= self.step(inst, self.looping[number]);
+                }
+                if self.paths.work > limit {
+                    self.gave_up = true;
+                    return;
                 }
             }
             if !changed {
@@ -232,6 +243,10 @@ impl<'a> Solver<'a> {
     fn apply(&mut self, index: usize, callee: &Callee, args: &[Operand], looping: bool) -> bool {
         let known = self.known;
         let (summary, recursive) = known.callee(callee);
+        if self.alone {
+            let number = Set::of(self.paths.start(Object::Number));
+            return self.give(index, &number);
+        }
         let mut changed = self.pass_unnamed(index, callee, args);
         let mut call = Call { index, args, looping: looping || recursive, memo: HashMap::new() };
         for effect in &summary.effects {

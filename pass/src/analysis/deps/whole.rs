@@ -29,7 +29,7 @@ pub fn solve(program: &Program, paths: &mut Paths, external: impl FnMut(&mut Pat
         let alone = component.len() == 1 && !graph[component[0] as usize].contains(&component[0]);
         if alone {
             let node = component[0] as usize;
-            if let Some(summary) = known.node(program, paths, node) {
+            if let Some(summary) = known.node(program, paths, node, false) {
                 known.of[node] = summary;
             }
         } else {
@@ -96,14 +96,14 @@ impl Known for Summaries {
 
 impl Summaries {
     /// The summary of a function with code, or of a group, from what is known now.
-    fn node(&self, program: &Program, paths: &mut Paths, node: usize) -> Option<Summary> {
+    fn node(&self, program: &Program, paths: &mut Paths, node: usize, hidden: bool) -> Option<Summary> {
         if node >= self.count {
             return Some(self.group(program, paths, &program.groups[node - self.count]));
         }
         let function = &program.functions[node];
         let body = function.body.as_ref()?;
         let mut solver = Solver::new(paths, program, function, body, self);
-        solver.solve(self.is_hidden(body));
+        solver.solve(hidden || self.is_hidden(body));
         Some(solver.collect())
     }
 
@@ -131,12 +131,14 @@ impl Summaries {
 
     /// Functions that call each other. What is hidden from one is hidden from all.
     fn together(&mut self, program: &Program, paths: &mut Paths, component: &[u32]) {
+        let bodies = component.iter().filter_map(|n| program.functions.get(*n as usize)?.body.as_ref());
+        let mut hidden = bodies.into_iter().any(|body| self.is_hidden(body));
         let mut stable = false;
-        for round in 0..ROUNDS {
+        for _ in 0..ROUNDS {
             stable = true;
             for node in component {
                 let node = *node as usize;
-                let Some(new) = self.node(program, paths, node) else { continue };
+                let Some(new) = self.node(program, paths, node, hidden) else { continue };
                 let mut joined = self.of[node].clone();
                 joined.join(paths, &new);
                 if joined != self.of[node] {
@@ -144,10 +146,10 @@ impl Summaries {
                     stable = false;
                 }
             }
-            let hidden = component.iter().any(|n| self.of[*n as usize].hides());
-            if stable || hidden && round > 0 {
+            if stable || hidden {
                 break;
             }
+            hidden = component.iter().any(|n| self.of[*n as usize].hides());
         }
         if !stable && component.iter().all(|n| !self.of[*n as usize].hides()) {
             for node in component {

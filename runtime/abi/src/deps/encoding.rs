@@ -35,9 +35,10 @@ impl Writer {
 
     fn dep_type(&mut self, t: &Type) {
         match t {
-            Type::Plain(name) => {
+            Type::Plain { name, size } => {
                 self.int(0);
                 self.text(name);
+                self.int(*size);
             }
             Type::Pointer(to) => {
                 self.int(1);
@@ -177,7 +178,7 @@ impl Reader<'_> {
 
     fn dep_type(&mut self) -> Result<Type, Damaged> {
         Ok(match self.int()? {
-            0 => Type::Plain(self.text()?),
+            0 => Type::Plain { name: self.text()?, size: self.int()? },
             1 => Type::Pointer(self.optional(Reader::int32)?),
             2 => Type::Array { of: self.int32()?, count: self.int()? },
             3 => Type::Struct {
@@ -266,7 +267,7 @@ impl Deps {
         let mut types = Vec::new();
         for ty in &self.types {
             match ty {
-                Type::Plain(_) => {}
+                Type::Plain { .. } => {}
                 Type::Pointer(to) => types.extend(*to),
                 Type::Array { of, .. } => types.push(*of),
                 Type::Struct { fields, .. } => types.extend(fields.iter().map(|f| f.ty)),
@@ -305,7 +306,7 @@ mod tests {
             (state >> 33) % limit.max(1)
         };
         let types = vec![
-            Type::Plain("int".into()),
+            Type::Plain { name: "int".into(), size: 4 },
             Type::Pointer((random(2) == 0).then_some(3)),
             Type::Array { of: 0, count: random(9) },
             Type::Struct { name: "s".into(), size: 16, fields: vec![Field { name: "x".into(), offset: 8, ty: 1 }] },
