@@ -9,6 +9,7 @@ use std::ffi::{CString, c_char};
 use unseen_abi::hooks::{Hook, HookType};
 
 pub mod memory;
+pub mod types;
 
 pub use llvm_sys::LLVMOpcode as Opcode;
 

@@ -48,7 +48,16 @@ pub fn text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
 fn heading(unit: &Unit, out: &mut dyn Write) -> io::Result<()> {
     let place = unit.place.as_ref().map(|p| format!("  {p}")).unwrap_or_default();
     let pure = if unit.pure { ", pure" } else { "" };
-    writeln!(out, "{}{place}  ({}{pure})", unit.name, unit.class)
+    let params: Vec<String> = unit.params.iter().filter_map(|p| Some(declared(p.ty.as_ref()?, &p.name))).collect();
+    // A readable C++ name has its parameters already.
+    let params =
+        if unit.name.contains('(') || params.is_empty() { String::new() } else { format!("({})", params.join(", ")) };
+    writeln!(out, "{}{params}{place}  {}{pure}", unit.name, unit.class)
+}
+
+/// `int *p`.
+fn declared(ty: &str, name: &str) -> String {
+    if ty.ends_with('*') { format!("{ty}{name}") } else { format!("{ty} {name}") }
 }
 
 /// Writes what brings an item in.

@@ -59,5 +59,9 @@ pub fn dependencies(module: Module, functions: &[Function], plan: &mut Plan) -> 
         numbers[function.index] = Some(number as u32);
     }
     plan.files = sources.into_files();
-    deps::encode::encode(&analysed, &numbers)
+    let mut sets = deps::encode::encode(&analysed, &numbers);
+    let index = |f: &unseen_abi::deps::Function| functions[plan.functions[f.function as usize].index];
+    let named: Vec<Function> = sets.functions.iter().map(index).collect();
+    deps::names::add(&mut sets, &named, &module.variables());
+    sets
 }

@@ -168,7 +168,8 @@ impl Words<'_> {
             Type::Struct { fields, .. } => {
                 let field = fields.iter().rev().find(|f| f.offset <= at && at < f.offset + self.size(f.ty).max(1))?;
                 let (rest, found) = self.part(field.ty, (at - field.offset) as i64, size)?;
-                Some((format!(".{}{rest}", field.name), found))
+                // Base classes and anonymous parts have no name of their own.
+                Some((if field.name.is_empty() { rest } else { format!(".{}{rest}", field.name) }, found))
             }
             Type::Array { of, .. } => {
                 let one = self.size(*of);

@@ -4,7 +4,8 @@
 //! [`extract`] makes plain data ([`body`]) of the module, with calls through pointers resolved by [`targets`]. From there
 //! on nothing knows LLVM: [`solve`] and [`collect`] make a [`summary`] of one function, in terms of [`paths`], [`memory`]
 //! and what was certainly written ([`must`]); [`external`] makes those of functions without code; [`whole`] does so for
-//! all, callees first. [`encode`] gives what travels in the binary, [`render`] what tests read.
+//! all, callees first. [`encode`] gives what travels in the binary, [`names`] adds the source's names to it,
+//! [`render`] gives what tests read.
 
 pub mod body;
 mod collect;
@@ -15,6 +16,7 @@ pub mod extract;
 mod intrinsics;
 mod memory;
 mod must;
+pub mod names;
 pub mod paths;
 mod render;
 mod solve;
