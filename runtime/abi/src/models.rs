@@ -26,6 +26,8 @@ pub enum Effect {
     Returns(u8),
     /// Returns new memory, or null.
     Allocates,
+    /// Stores a pointer to new memory where the argument points to.
+    AllocatesInto(u8),
     /// Returns a pointer to what never changes.
     Constant,
     /// Returns a pointer to something of the library's own.
@@ -54,8 +56,8 @@ pub enum Length {
 }
 
 use Effect::{
-    Allocates, Because, Calls, Constant, Copies, Ends, Foreign, PointInto, Reach, Read, ReadUnnamed, Returns, Write,
-    WriteUnnamed,
+    Allocates, AllocatesInto, Because, Calls, Constant, Copies, Ends, Foreign, PointInto, Reach, Read, ReadUnnamed,
+    Returns, Write, WriteUnnamed,
 };
 use Length::{Argument, Bytes, Product, Rest, Text};
 use Reason::{Environment, Input, Output, Process, Random, Setjmp, Threads, Time};
@@ -87,7 +89,7 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ),
     ("realloc reallocarray", &[Read(0, Rest), Allocates, Returns(0)]),
     ("__rust_realloc", &[Read(0, Argument(1)), Allocates, Returns(0)]),
-    ("posix_memalign", &[Write(0, Bytes(8)), Because(Reason::Unmodelled)]),
+    ("posix_memalign", &[AllocatesInto(0)]),
     ("malloc_usable_size", &[Because(Process)]),
     ("memcpy memmove __memcpy_chk __memmove_chk", &[Copies(0, 1, Argument(2)), Returns(0)]),
     ("mempcpy", &[Copies(0, 1, Argument(2)), Returns(0)]),
@@ -182,6 +184,7 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("longjmp siglongjmp _longjmp", &[Because(Setjmp), Ends]),
     ("setjmp _setjmp sigsetjmp __sigsetjmp", &[Because(Setjmp)]),
     // The languages' own.
+    ("__cxa_begin_catch __cxa_get_exception_ptr", &[Returns(0)]),
     ("__cxa_guard_acquire", &[Read(0, Bytes(1)), Write(0, Bytes(8))]),
     ("__cxa_guard_release", &[Write(0, Bytes(8))]),
     ("__cxa_atexit atexit __cxa_thread_atexit __cxa_thread_atexit_impl", &[Because(Process)]),

@@ -1,6 +1,7 @@
 //! Places in the words of the source: `c->buf[0..c->len]`. Without debug info in terms of parameters and bytes:
 //! `arg0[8..16]`.
 
+use super::super::names;
 use unseen_abi::deps::{Deps, Extent, Function, Offset, Path, Place, Type, What};
 
 /// Names the places of one function.
@@ -84,8 +85,9 @@ impl Words<'_> {
             }
             Path::Global(g) => {
                 let global = &self.deps.globals[*g as usize];
-                let name = if global.source_name.is_empty() { &global.name } else { &global.source_name };
-                Term { text: name.clone(), ty: global.ty, object: true }
+                let named = !global.source_name.is_empty();
+                let text = if named { global.source_name.clone() } else { names::demangle(&global.name) };
+                Term { text, ty: global.ty, object: true }
             }
             Path::Variadic => Term { text: "unnamed arguments".into(), ty: None, object: true },
             Path::Deref { from, at } => {
@@ -146,7 +148,7 @@ impl Words<'_> {
             return element(ty, at, text.clone());
         }
         let whole = self.size(ty) as i64;
-        if whole > 0 && (at < 0 || at >= whole) {
+        if whole > 0 && (at < 0 || at >= whole) && !self.is_polymorphic(ty) {
             // Another element than the one that is pointed to.
             let index = at.div_euclid(whole);
             return element(ty, at.rem_euclid(whole), format!("{text}[{index}]"));
@@ -177,7 +179,15 @@ impl Words<'_> {
                 let (rest, found) = self.part(*of, (at % one) as i64, size)?;
                 Some((format!("[{index}]{rest}"), found))
             }
-            _ => (at == 0).then(|| (String::new(), ty)),
+            _ => (at == 0 && size.is_none_or(|n| n == self.size(ty))).then(|| (String::new(), ty)),
+        }
+    }
+
+    /// A class with virtual functions: what lies behind it is more likely a derived class than another element.
+    fn is_polymorphic(&self, ty: u32) -> bool {
+        match &self.deps.types[ty as usize] {
+            Type::Struct { fields, .. } => fields.first().is_some_and(|f| f.name.starts_with("_vptr")),
+            _ => false,
         }
     }
 

@@ -15,7 +15,9 @@ pub fn summary(paths: &mut Paths, function: &Function, foreign: u32) -> Summary 
     let params = function.params.len() as u32;
     if function.diverges {
         // What it is told: the message of a panic.
-        (0..params).for_each(|i| draft.reach(i));
+        for (i, param) in function.params.iter().enumerate() {
+            if param.pointer { draft.reach(i as u32) } else { draft.read(Thing::Param(i as u32)) }
+        }
         return draft.summary;
     }
     match models::model(&function.name) {
@@ -54,6 +56,8 @@ impl Draft<'_> {
 
     fn returns(&mut self, base: Base, offset: Offset) {
         let pointer = self.paths.pointer(base, offset);
+        let number = self.paths.start(Object::Number);
+        self.summary.returns.0.retain(|p| *p != number);
         self.paths.join(&mut self.summary.returns, pointer);
     }
 
@@ -123,6 +127,12 @@ impl Draft<'_> {
                 let base = self.paths.base(Object::Fresh(0));
                 self.returns(base, Offset::At(0));
             }
+            models::Effect::AllocatesInto(i) => {
+                let base = self.param(i);
+                self.write(memory(base, Span::Bytes(8)));
+                let content = Content::Values(Set::of(self.paths.start(Object::Fresh(0))));
+                self.summary.effects.push(Effect { base, at: Offset::At(0), length: 8, content });
+            }
             models::Effect::Constant => self.summary.returns = Set::default(),
             models::Effect::Foreign => {
                 let base = self.paths.base(Object::Global(self.foreign));
@@ -161,7 +171,10 @@ impl Draft<'_> {
 /// The arguments that an effect follows.
 fn pointers(effect: &models::Effect) -> Vec<u8> {
     match *effect {
-        models::Effect::Read(i, _) | models::Effect::Write(i, _) | models::Effect::Returns(i) => vec![i],
+        models::Effect::Read(i, _)
+        | models::Effect::Write(i, _)
+        | models::Effect::Returns(i)
+        | models::Effect::AllocatesInto(i) => vec![i],
         models::Effect::Copies(a, b, _) | models::Effect::PointInto(a, b) => vec![a, b],
         models::Effect::Calls(_, args) => args.to_vec(),
         _ => Vec::new(),

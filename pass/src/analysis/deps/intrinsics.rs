@@ -70,9 +70,17 @@ fn length(x: &mut Extractor, value: Value, draft: &Draft) -> Length {
 
 /// Only tells the optimiser or the debugger something.
 fn is_silent(name: &str) -> bool {
-    ["llvm.dbg.", "llvm.lifetime.", "llvm.invariant.", "llvm.assume", "llvm.experimental.noalias", "llvm.donothing"]
-        .iter()
-        .any(|p| name.starts_with(p))
+    [
+        "llvm.dbg.",
+        "llvm.lifetime.",
+        "llvm.invariant.",
+        "llvm.assume",
+        "llvm.experimental.noalias",
+        "llvm.donothing",
+        "llvm.x86.sse2.pause",
+    ]
+    .iter()
+    .any(|p| name.starts_with(p))
         || matches!(
             name,
             "llvm.var.annotation"

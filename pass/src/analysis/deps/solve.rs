@@ -165,9 +165,15 @@ impl<'a> Solver<'a> {
                 self.give(index, &set)
             }
             Op::Compute { of, wide } => {
-                let mut set = Set::of(self.paths.start(Object::Number));
-                for operand in of.iter().filter(|_| *wide) {
-                    for pointer in self.set(*operand).iter() {
+                // What is computed of constants alone is a constant.
+                let mut set = Set::default();
+                for operand in of {
+                    let from = self.set(*operand);
+                    if !from.0.is_empty() {
+                        let number = self.paths.start(Object::Number);
+                        self.paths.join(&mut set, number);
+                    }
+                    for pointer in from.iter().filter(|_| *wide) {
                         let pointer = self.paths.shift(pointer, ANYWHERE);
                         self.paths.join(&mut set, pointer);
                     }
@@ -178,7 +184,8 @@ impl<'a> Solver<'a> {
                 let written = self.written[index].clone();
                 let manner = Manner { looping, written: written.as_deref() };
                 let mut loaded = Set::default();
-                for pointer in self.set(*address).iter() {
+                let address = self.pointing(*address);
+                for pointer in address.iter() {
                     let own =
                         matches!(self.paths.object(self.paths.get(pointer).0), Object::Local(_) | Object::Fresh(_));
                     if !own && !wide {
@@ -232,6 +239,16 @@ impl<'a> Solver<'a> {
         let grown = self.paths.join_all(&mut values, set);
         self.values[index] = values;
         grown
+    }
+
+    /// What an operand may point to; that it may also be a number matters only if it is nothing else.
+    fn pointing(&mut self, operand: Operand) -> Set {
+        let mut set = self.set(operand);
+        if set.0.len() > 1 {
+            let number = self.paths.start(Object::Number);
+            set.0.retain(|p| *p != number);
+        }
+        set
     }
 
     /// Whether a value is a number that points nowhere known.
@@ -345,14 +362,30 @@ impl<'a> Solver<'a> {
         let written = self.written[call.index].clone();
         let manner = Manner { looping, written: written.as_deref() };
         let mut out = Set::default();
-        for pointer in from.iter() {
+        let number = self.paths.start(Object::Number);
+        let passed = self.paths.base(unnamed(call.index));
+        for pointer in from.iter().filter(|p| from.0.len() == 1 || *p != number) {
             for offset in offsets {
                 let place = self.paths.shift(pointer, *offset);
-                let set = self.memory.load(self.paths, self.program, place, manner);
+                let mut set = self.memory.load(self.paths, self.program, place, manner);
+                if self.paths.get(pointer).0 == passed {
+                    // Among the unnamed arguments, numbers are not followed.
+                    set.0.retain(|p| *p != number && self.is_followed(*p, call));
+                }
                 self.paths.join_all(&mut out, &set);
             }
         }
         out
+    }
+
+    /// Whether an unnamed argument may be followed: the library follows only what is passed as a pointer.
+    fn is_followed(&self, pointer: Pointer, call: &Call) -> bool {
+        let Object::Param(i) = *self.paths.object(self.paths.get(pointer).0) else { return true };
+        let external = match &self.body.insts[call.index].op {
+            Op::Call { callee: Callee::Function(f), .. } => self.program.functions[*f as usize].body.is_none(),
+            _ => false,
+        };
+        self.function.params.get(i as usize).is_none_or(|p| p.pointer || !external && p.size >= 8)
     }
 
     pub(super) fn call<'s>(&self, index: usize, args: &'s [Operand], recursive: bool) -> Call<'s> {
