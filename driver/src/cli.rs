@@ -25,6 +25,8 @@ enum Command {
     Demo(command::demo::Args),
     /// List every function of a binary: instrumented with what, or why not
     Manifest(command::manifest::Args),
+    /// Show what functions read that they did not write themselves, and what they may write
+    Deps(command::deps::Args),
     /// Run a program and keep what it records
     Run(command::run::Args),
     /// Report the coverage of recorded runs
@@ -39,6 +41,7 @@ pub fn main() -> ExitCode {
         Command::Install(args) => command::install::run(args),
         Command::Demo(args) => command::demo::run(args),
         Command::Manifest(args) => command::manifest::run(args),
+        Command::Deps(args) => command::deps::run(args),
         Command::Run(args) => command::run::run(args),
         Command::Report(args) => command::report::run(args),
     };

@@ -93,9 +93,10 @@ fn a_pass_that_does_not_run() {
 #[test]
 fn unknown_mechanisms_and_keys() {
     let place = place();
-    place
-        .run("unseen-clang --unseen=covr -c a.c")
-        .failed(2, &["--unseen: no mechanism is called 'covr', did you mean 'cover'?", "the mechanisms are: cover"]);
+    place.run("unseen-clang --unseen=covr -c a.c").failed(
+        2,
+        &["--unseen: no mechanism is called 'covr', did you mean 'cover'?", "the mechanisms are: state, cover"],
+    );
     place.run("unseen-clang --unseen -c a.c").failed(2, &["--unseen names no mechanism"]);
     for tool in ["unseen-clang a.c", "unseen-rustc a.rs"] {
         place.run_with(tool, &[("UNSEEN_BUILD", "taint")]).failed(2, &["UNSEEN_BUILD: no mechanism is called 'taint'"]);

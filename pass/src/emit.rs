@@ -5,6 +5,7 @@ use crate::llvm::{self, Field, Function, Global, Module};
 use crate::options::Options;
 use crate::plan::Plan;
 use std::fmt::Write;
+use unseen_abi::deps::Deps;
 use unseen_abi::manifest::{self, Cover, Manifest};
 use unseen_abi::mechanism::Mechanisms;
 use unseen_abi::module::{COUNTER_PAGE, ModuleRecord};
@@ -97,11 +98,21 @@ pub fn manifest(plan: &Plan, options: &Options) -> Manifest {
     manifest
 }
 
-/// Puts the manifest into its section. By assembly, because LLVM has no globals in sections that are not loaded.
+/// Puts the manifest into its section.
 pub fn manifest_section(module: Module, manifest: &Manifest) {
-    let bytes = manifest.encode();
+    section(module, sections::MANIFEST, &manifest.encode());
+}
+
+/// Puts dependency sets into their section.
+pub fn deps_section(module: Module, manifest: &Manifest, mut deps: Deps) {
+    deps.id = manifest.id;
+    section(module, sections::DEPS, &deps.encode());
+}
+
+/// Adds a section. By assembly, because LLVM has no globals in sections that are not loaded.
+fn section(module: Module, name: &str, bytes: &[u8]) {
     let mut text = String::with_capacity(bytes.len() * 3);
-    let _ = writeln!(text, ".pushsection {},\"\",@progbits", sections::MANIFEST);
+    let _ = writeln!(text, ".pushsection {name},\"\",@progbits");
     for line in bytes.chunks(4096) {
         text.push_str(".ascii \"");
         for byte in line {

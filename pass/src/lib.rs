@@ -16,6 +16,7 @@ mod plugin;
 use instrument::cover::Loops;
 use llvm::Module;
 use options::Options;
+use unseen_abi::mechanism::Mechanism;
 
 /// Runs the pass on a module, before it is optimised; [`settle`] must follow. Returns whether it was changed: a second run
 /// changes nothing.
@@ -24,7 +25,8 @@ pub fn run(module: Module, options: &Options) -> bool {
         return false;
     }
     let functions = module.functions();
-    let plan = analysis::plan(&functions, options);
+    let mut plan = analysis::plan(&functions, options);
+    let deps = options.mechanisms.has(Mechanism::State).then(|| analysis::dependencies(module, &functions, &mut plan));
     let manifest = emit::manifest(&plan, options);
     if plan.probe_count() > 0 {
         instrument::cover::run(&functions, &plan, emit::probe(module));
@@ -32,6 +34,9 @@ pub fn run(module: Module, options: &Options) -> bool {
         emit::registration(module, &manifest, emit::counters(module, plan.probe_count()));
     }
     emit::manifest_section(module, &manifest);
+    if let Some(deps) = deps {
+        emit::deps_section(module, &manifest, deps);
+    }
     llvm::strip_units(module, options::ADDED_LINES);
     emit::mark_done(module);
     true

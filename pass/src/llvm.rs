@@ -8,6 +8,9 @@ use llvm_sys::prelude::*;
 use std::ffi::{CString, c_char};
 use unseen_abi::hooks::{Hook, HookType};
 
+pub mod memory;
+pub mod types;
+
 pub use llvm_sys::LLVMOpcode as Opcode;
 
 unsafe extern "C" {
@@ -419,6 +422,14 @@ mod views {
         }
     }
 
+    pub(super) unsafe fn operands(node: LLVMValueRef) -> Vec<LLVMValueRef> {
+        unsafe {
+            let mut list = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(node) as usize];
+            LLVMGetMDNodeOperands(node, list.as_mut_ptr());
+            list
+        }
+    }
+
     impl Inst {
         /// The operation.
         pub fn opcode(self) -> Opcode {
@@ -572,13 +583,13 @@ mod views {
     }
 
     /// LLVM's linked lists.
-    fn chain<T>(first: *mut T, next: impl Fn(*mut T) -> *mut T) -> impl Iterator<Item = *mut T> {
+    pub(super) fn chain<T>(first: *mut T, next: impl Fn(*mut T) -> *mut T) -> impl Iterator<Item = *mut T> {
         let present = |item: *mut T| (!item.is_null()).then_some(item);
         std::iter::successors(present(first), move |item| present(next(*item)))
     }
 
     /// A copy of LLVM's text; bytes that are no UTF-8 are replaced.
-    unsafe fn text(data: *const c_char, len: usize) -> String {
+    pub(super) unsafe fn text(data: *const c_char, len: usize) -> String {
         if data.is_null() {
             return String::new();
         }

@@ -48,6 +48,7 @@ const LINK: c_int = 2;
 const SETTLE: c_int = 3;
 const LAST: c_int = 4;
 const PROBES: c_int = 5;
+const DEPS: c_int = 6;
 
 /// The step with that pipeline name.
 ///
@@ -63,6 +64,7 @@ unsafe extern "C" fn unseen_pass_step(name: *const u8, length: usize) -> c_int {
         b"unseen-probes" => PROBES,
         b"unseen-settle" => SETTLE,
         b"unseen-last" => LAST,
+        b"unseen-deps" => DEPS,
         _ => NONE,
     }
 }
@@ -102,6 +104,11 @@ unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
         LAST => crate::last(module),
         PRINT => {
             print!("{}", crate::analysis::plan(&module.functions(), &options));
+            false
+        }
+        DEPS => {
+            let mut sources = crate::analysis::sources::Sources::default();
+            print!("{}", crate::analysis::deps::analyse(module, &module.functions(), &mut sources));
             false
         }
         _ => unreachable!("the shim asks for steps that it got from here"),

@@ -52,7 +52,8 @@ pub fn run(args: Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn explain(error: ExtractError) -> Failure {
+/// What to do about a binary without a manifest.
+pub fn explain(error: ExtractError) -> Failure {
     let next = match &error {
         ExtractError::None(_) => "build it with unseen-clang, unseen-clang++ or `cargo unseen build`",
         ExtractError::NotElf(_) => "name the linked program or library, not a script, archive or object",

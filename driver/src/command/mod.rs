@@ -3,6 +3,7 @@
 //! Exit codes: 0 fine, 1 findings, 2 usage, 3 environment, 70 internal.
 
 pub mod demo;
+pub mod deps;
 pub mod doctor;
 pub mod failure;
 pub mod install;

@@ -3,6 +3,7 @@
 //! A report sees only findings, and the source files they name. It never looks into a store.
 
 pub mod cobertura;
+pub mod deps;
 pub mod html;
 pub mod json;
 pub mod lcov;

@@ -59,7 +59,7 @@ pub fn extract(binary: &Path) -> Result<Vec<Manifest>, ExtractError> {
 }
 
 /// Reads only the one section: debug info can be gigabytes.
-fn section(binary: &Path, name: &str) -> Result<Vec<u8>, ExtractError> {
+pub(super) fn section(binary: &Path, name: &str) -> Result<Vec<u8>, ExtractError> {
     let unreadable = |e: io::Error| ExtractError::Unreadable(binary.into(), e.to_string());
     let file = fs::File::open(binary).map_err(unreadable)?;
     if !file.metadata().map_err(unreadable)?.is_file() {

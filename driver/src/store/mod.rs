@@ -6,6 +6,7 @@
 
 pub mod binary;
 pub mod counters;
+pub mod deps;
 pub mod events;
 pub mod layout;
 pub mod manifests;

@@ -1,6 +1,7 @@
 //! One file per capability: reads the store, returns findings. Nothing here knows how findings are shown.
 
 pub mod cover;
+pub mod dependencies;
 pub mod inventory;
 pub mod names;
 pub mod sources;

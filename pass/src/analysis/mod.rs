@@ -3,14 +3,16 @@
 pub mod cfg;
 mod choice;
 pub mod cover;
+pub mod deps;
 pub mod dominators;
 pub mod repeats;
-mod sources;
+pub mod sources;
 mod stops;
 
-use crate::llvm::Function;
+use crate::llvm::{Function, Module};
 use crate::options::Options;
 use crate::plan::{FunctionPlan, Plan};
+use unseen_abi::deps::Deps;
 use unseen_abi::manifest::{Outcome, Place};
 use unseen_abi::mechanism::{Mechanism, Mechanisms};
 
@@ -47,4 +49,20 @@ pub fn plan(functions: &[Function], options: &Options) -> Plan {
         plans.push(plan);
     }
     Plan { files: sources.into_files(), functions: plans }
+}
+
+/// The dependency sets of the plan's functions. Files that only they name join the plan's.
+pub fn dependencies(module: Module, functions: &[Function], plan: &mut Plan) -> Deps {
+    let mut sources = sources::Sources::after(std::mem::take(&mut plan.files));
+    let analysed = deps::analyse(module, functions, &mut sources);
+    let mut numbers = vec![None; functions.len()];
+    for (number, function) in plan.functions.iter().enumerate() {
+        numbers[function.index] = Some(number as u32);
+    }
+    plan.files = sources.into_files();
+    let mut sets = deps::encode::encode(&analysed, &numbers);
+    let index = |f: &unseen_abi::deps::Function| functions[plan.functions[f.function as usize].index];
+    let named: Vec<Function> = sets.functions.iter().map(index).collect();
+    deps::names::add(&mut sets, &named, &module.variables());
+    sets
 }

@@ -13,6 +13,12 @@ pub struct Sources {
 }
 
 impl Sources {
+    /// Goes on where a list ended.
+    pub fn after(paths: Vec<String>) -> Sources {
+        let by_path = paths.iter().enumerate().map(|(i, p)| (p.clone(), i as u32)).collect();
+        Sources { paths, by_path, by_node: HashMap::new() }
+    }
+
     /// The number of a file.
     pub fn file(&mut self, file: File) -> u32 {
         if let Some(number) = self.by_node.get(&file) {

@@ -6,12 +6,18 @@
 
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
+#[cfg(any(feature = "std", test))]
+mod codec;
 pub mod counters;
+#[cfg(any(feature = "std", test))]
+pub mod deps;
 pub mod event;
 pub mod hooks;
 #[cfg(any(feature = "std", test))]
 pub mod manifest;
 pub mod mechanism;
+#[cfg(any(feature = "std", test))]
+pub mod models;
 pub mod module;
 pub mod options;
 pub mod returns;

@@ -4,6 +4,7 @@
 //! Encoding: magic, version, length, then the fields in the order of the structs, integers as LEB128,
 //! strings and lists with their length in front. Several manifests may follow each other.
 
+use crate::codec::{Damaged, Reader, Writer};
 use crate::mechanism::Mechanisms;
 
 /// First bytes of every manifest.
@@ -186,18 +187,19 @@ impl std::fmt::Display for Error {
 }
 impl std::error::Error for Error {}
 
+impl From<Damaged> for Error {
+    fn from(Damaged: Damaged) -> Error {
+        Error::Damaged
+    }
+}
+
 impl Manifest {
     /// The bytes for the section. `id` is written as it stands.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer(Vec::new());
         w.0.extend(self.id);
         w.body(self);
-        let mut out = Vec::with_capacity(w.0.len() + 20);
-        out.extend(MAGIC);
-        out.extend(VERSION.to_le_bytes());
-        out.extend((w.0.len() as u64).to_le_bytes());
-        out.extend(w.0);
-        out
+        w.framed(MAGIC, VERSION)
     }
 
     /// Everything but the id, for hashing.
@@ -239,34 +241,8 @@ impl Manifest {
     }
 }
 
-struct Writer(Vec<u8>);
-
 impl Writer {
-    fn int(&mut self, mut v: u64) {
-        while v >= 0x80 {
-            self.0.push(v as u8 | 0x80);
-            v >>= 7;
-        }
-        self.0.push(v as u8);
-    }
-
-    fn signed(&mut self, v: i64) {
-        self.int(((v << 1) ^ (v >> 63)) as u64);
-    }
-
-    fn text(&mut self, s: &str) {
-        self.int(s.len() as u64);
-        self.0.extend(s.as_bytes());
-    }
-
-    fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Writer, &T)) {
-        self.int(items.len() as u64);
-        for item in items {
-            each(self, item);
-        }
-    }
-
-    fn place(&mut self, p: &Place) {
+    pub(crate) fn place(&mut self, p: &Place) {
         self.int(u64::from(p.file));
         self.int(u64::from(p.line));
         self.int(u64::from(p.column));
@@ -321,69 +297,22 @@ impl Writer {
     }
 }
 
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take(&mut self, n: usize) -> Result<&'a [u8], Error> {
-        let (head, rest) = self.0.split_at_checked(n).ok_or(Error::Damaged)?;
-        self.0 = rest;
-        Ok(head)
-    }
-
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        Ok(self.take(N)?.try_into().expect("N bytes were taken"))
-    }
-
-    fn int(&mut self) -> Result<u64, Error> {
-        let mut v = 0u64;
-        for shift in (0..64).step_by(7) {
-            let [b] = self.array()?;
-            v |= u64::from(b & 0x7f) << shift;
-            if b < 0x80 {
-                return Ok(v);
-            }
-        }
-        Err(Error::Damaged)
-    }
-
-    fn int32(&mut self) -> Result<u32, Error> {
-        u32::try_from(self.int()?).map_err(|_| Error::Damaged)
-    }
-
-    fn text(&mut self) -> Result<String, Error> {
-        let len = self.int()? as usize;
-        String::from_utf8(self.take(len)?.to_vec()).map_err(|_| Error::Damaged)
-    }
-
-    fn list<T>(&mut self, mut each: impl FnMut(&mut Reader<'a>) -> Result<T, Error>) -> Result<Vec<T>, Error> {
-        let len = self.int()? as usize;
-        // Every element takes at least a byte: a longer list is a lie, and must not be allocated for.
-        if len > self.0.len() {
-            return Err(Error::Damaged);
-        }
-        (0..len).map(|_| each(self)).collect()
-    }
-
-    fn optional<T>(&mut self, each: impl FnMut(&mut Reader<'a>) -> Result<T, Error>) -> Result<Option<T>, Error> {
-        let mut list = self.list(each)?;
-        if list.len() > 1 { Err(Error::Damaged) } else { Ok(list.pop()) }
-    }
-
-    fn place(&mut self) -> Result<Place, Error> {
+impl Reader<'_> {
+    pub(crate) fn place(&mut self) -> Result<Place, Damaged> {
         Ok(Place { file: self.int32()?, line: self.int32()?, column: self.int32()? })
     }
 
-    fn probes(&mut self) -> Result<Probes, Error> {
+    fn probes(&mut self) -> Result<Probes, Damaged> {
         self.list(Reader::int32)
     }
 
-    fn manifest(&mut self) -> Result<Manifest, Error> {
+    fn manifest(&mut self) -> Result<Manifest, Damaged> {
         Ok(Manifest {
             id: self.array()?,
             scope: match self.int()? {
                 0 => Scope::Program,
                 1 => Scope::TranslationUnit,
-                _ => return Err(Error::Damaged),
+                _ => return Err(Damaged),
             },
             mechanisms: Mechanisms(self.int32()?),
             producer: self.text()?,
@@ -393,14 +322,14 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn function(&mut self) -> Result<Function, Error> {
+    fn function(&mut self) -> Result<Function, Damaged> {
         Ok(Function {
             name: self.text()?,
             source_name: self.text()?,
             place: self.optional(Reader::place)?,
             outcome: match self.int()? {
                 0 => Outcome::Instrumented(Mechanisms(self.int32()?)),
-                n => Outcome::Left(*Reason::ALL.get(n as usize - 1).ok_or(Error::Damaged)?),
+                n => Outcome::Left(*Reason::ALL.get(n as usize - 1).ok_or(Damaged)?),
             },
             cover: self.optional(|r| {
                 Ok(Cover {
@@ -412,16 +341,13 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn arm(&mut self) -> Result<Arm, Error> {
+    fn arm(&mut self) -> Result<Arm, Damaged> {
         let label = match self.int()? {
             0 => Label::True,
             1 => Label::False,
             2 => Label::Default,
-            3 => {
-                let v = self.int()?;
-                Label::Case((v >> 1) as i64 ^ -((v & 1) as i64))
-            }
-            _ => return Err(Error::Damaged),
+            3 => Label::Case(self.signed()?),
+            _ => return Err(Damaged),
         };
         Ok(Arm { label, probes: self.probes()? })
     }

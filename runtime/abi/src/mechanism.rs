@@ -6,16 +6,19 @@
 pub enum Mechanism {
     /// Edge and statement coverage.
     Cover = 1 << 0,
+    /// Dependency sets.
+    State = 1 << 1,
 }
 
 impl Mechanism {
     /// All mechanisms, in the order in which they are listed to people.
-    pub const ALL: [Mechanism; 1] = [Mechanism::Cover];
+    pub const ALL: [Mechanism; 2] = [Mechanism::State, Mechanism::Cover];
 
     /// The name used in flags, configuration and output.
     pub const fn name(self) -> &'static str {
         match self {
             Mechanism::Cover => "cover",
+            Mechanism::State => "state",
         }
     }
 
@@ -50,7 +53,7 @@ impl Mechanisms {
         Mechanism::ALL.into_iter().filter(move |m| self.has(*m))
     }
 
-    /// Parses `cover,...`; the empty string and `none` are the empty set. The error is the unknown name.
+    /// Parses `state,cover`; the empty string and `none` are the empty set. The error is the unknown name.
     pub fn parse(list: &str) -> Result<Mechanisms, &str> {
         let mut set = Mechanisms::default();
         for name in list.split(',').map(str::trim) {

@@ -5,6 +5,10 @@
 /// concatenates. Read by the driver.
 pub const MANIFEST: &str = ".unseen.manifest";
 
+/// Dependency sets: one record after another, each as [`crate::deps`] encodes it, and belonging to the manifest with
+/// the same id. Not loaded at run time. Written by the pass (`emit`); read by the driver.
+pub const DEPS: &str = ".unseen.deps";
+
 /// What went into the link, as lines of text (see [`INPUT_KINDS`]). Not loaded at run time.
 /// Written by the driver as a small object of its own in every link; read by the driver.
 pub const INPUTS: &str = ".unseen.inputs";

@@ -1,0 +1,185 @@
+//! A program as plain data, with only what dependency sets need: where values come from, what memory is touched, who is
+//! called. Extraction makes it from the module; tests make it by hand.
+
+use unseen_abi::deps::{Param, Reason};
+use unseen_abi::manifest::Place;
+
+/// A whole program.
+#[derive(Debug, Default)]
+pub struct Program {
+    pub functions: Vec<Function>,
+    pub globals: Vec<Global>,
+    /// Functions that one pointer may point to: see [`Callee::Group`].
+    pub groups: Vec<Vec<u32>>,
+}
+
+/// A function, defined or declared.
+#[derive(Debug, Default)]
+pub struct Function {
+    /// The linker's name.
+    pub name: String,
+    pub params: Vec<Param>,
+    /// Bits of the parameters that the caller shares with nobody while the call lasts.
+    pub noalias: Vec<bool>,
+    pub variadic: bool,
+    /// Its code; without it, what a call does is found in the models.
+    pub body: Option<Body>,
+    /// What its declaration promises, where it has no code and no model.
+    pub promise: Promise,
+    /// Calls of it end the caller's part of the work: it throws, panics or exits.
+    pub diverges: bool,
+}
+
+/// What LLVM's attributes promise of a function without code.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    #[default]
+    Nothing,
+    /// Touches no memory.
+    NoMemory,
+    /// Reads at most what its arguments point to.
+    ReadsArguments,
+    /// Reads and writes at most what its arguments point to.
+    Arguments,
+}
+
+/// A global variable.
+#[derive(Debug, Default)]
+pub struct Global {
+    pub name: String,
+    /// In bytes; 0 where it is defined elsewhere.
+    pub size: u64,
+    pub thread_local: bool,
+    /// Never changes; `pointers` is all that it holds.
+    pub constant: bool,
+    /// The pointers in its initial value, by offset.
+    pub pointers: Vec<(u64, Operand)>,
+}
+
+/// The code of a function. The first block is the entry.
+#[derive(Debug, Default)]
+pub struct Body {
+    pub insts: Vec<Inst>,
+    pub blocks: Vec<Block>,
+}
+
+/// A range of instructions, and what follows it.
+#[derive(Debug, Default, Clone)]
+pub struct Block {
+    pub start: u32,
+    pub end: u32,
+    pub next: Vec<u32>,
+    /// Where the last instruction, a call, goes if it throws.
+    pub unwind: Option<u32>,
+}
+
+/// An instruction; its result is named by its index.
+#[derive(Debug)]
+pub struct Inst {
+    pub op: Op,
+    pub place: Option<Place>,
+}
+
+/// A value that an instruction uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operand {
+    /// A number; null is 0. Points nowhere.
+    Number(i64),
+    Param(u32),
+    Inst(u32),
+    /// An address in a global.
+    Global {
+        global: u32,
+        at: i64,
+    },
+    /// The address of a function.
+    Function(u32),
+    /// A pointer to who knows where, with the reason that dereferencing it gives.
+    Unknown(Reason),
+}
+
+/// How many bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    Bytes(u64),
+    /// A value times a factor.
+    Value(Operand, u64),
+    /// Up to a zero byte.
+    Text,
+    Unknown,
+}
+
+/// What an instruction does.
+#[derive(Debug)]
+pub enum Op {
+    /// A variable on the stack.
+    Alloca,
+    /// `base + at`, and with a stride any multiple of it more or less. 0 is no stride.
+    Offset {
+        base: Operand,
+        at: i64,
+        stride: u64,
+    },
+    /// One of these.
+    Copy(Vec<Operand>),
+    /// A number computed of these; where it is wide enough for one, perhaps a pointer somewhere near one of them.
+    Compute {
+        of: Vec<Operand>,
+        wide: bool,
+    },
+    /// A pointer made of a number, unless the number was a pointer before.
+    Forge(Operand),
+    /// Looks at values.
+    Use(Vec<Operand>),
+    /// Reads memory. `parts` are the offsets of the scalars in it, of which some may be pointers if it says so.
+    Load {
+        address: Operand,
+        size: u64,
+        parts: Parts,
+        pointer: bool,
+        volatile: bool,
+    },
+    /// Writes memory, certainly unless `maybe`.
+    Store {
+        address: Operand,
+        value: Operand,
+        size: u64,
+        maybe: bool,
+        volatile: bool,
+    },
+    /// Copies memory.
+    CopyBytes {
+        to: Operand,
+        from: Operand,
+        length: Length,
+    },
+    /// Writes numbers.
+    Fill {
+        to: Operand,
+        length: Length,
+    },
+    Call {
+        callee: Callee,
+        args: Vec<Operand>,
+    },
+    /// Makes the unnamed arguments reachable from the list.
+    VaStart {
+        list: Operand,
+    },
+    Return(Operand),
+    /// What can't be modelled.
+    Opaque(Reason, String),
+}
+
+/// Offsets of the scalars in a loaded value.
+pub type Parts = Vec<u32>;
+
+/// What a call calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Callee {
+    Function(u32),
+    /// Whatever the pointer points to: one of the functions of a group.
+    Group(u32),
+    /// No function of the program fits.
+    Nobody,
+}

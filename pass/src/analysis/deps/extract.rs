@@ -1,0 +1,519 @@
+//! From the module to plain data.
+
+use super::body::*;
+use super::intrinsics;
+use super::targets::{Signature, Slot, Targets};
+use crate::analysis::sources::Sources;
+use crate::llvm::memory::{Kind, Layout, Shape, Type, Value};
+use crate::llvm::{Block as LlvmBlock, Function as LlvmFunction, Inst as LlvmInst, Module, Opcode};
+use std::collections::HashMap;
+use unseen_abi::deps::{Param, Reason};
+use unseen_abi::models::{self, Effect};
+
+/// Name of the global that stands for what the C library keeps for itself.
+const FOREIGN: &str = "(library)";
+
+/// What extraction knows of the module.
+pub struct Extractor<'a> {
+    pub layout: Layout,
+    functions: HashMap<LlvmFunction, u32>,
+    globals: HashMap<Value, u32>,
+    pub targets: Targets,
+    sources: &'a mut Sources,
+}
+
+/// The program of a module. Functions are numbered as in `functions`; the last global is the library's.
+pub fn extract(module: Module, functions: &[LlvmFunction], sources: &mut Sources) -> Program {
+    let variables = module.variables();
+    let mut extractor = Extractor {
+        layout: module.layout(),
+        functions: functions.iter().enumerate().map(|(i, f)| (*f, i as u32)).collect(),
+        globals: variables.iter().enumerate().map(|(i, g)| (*g, i as u32)).collect(),
+        targets: Targets::default(),
+        sources,
+    };
+    let mut program = Program::default();
+    for variable in &variables {
+        let global = extractor.global(*variable);
+        program.globals.push(global);
+    }
+    program.globals.push(Global { name: FOREIGN.into(), ..Global::default() });
+    for function in functions {
+        let function = extractor.function(*function);
+        program.functions.push(function);
+    }
+    for (index, function) in functions.iter().enumerate() {
+        extractor.targets.declare(index as u32, Signature::of(function.signature()));
+    }
+    extractor.targets.resolve(&mut program);
+    program
+}
+
+impl Extractor<'_> {
+    fn global(&mut self, variable: Value) -> Global {
+        let mut global = Global {
+            name: variable.name(),
+            size: 0,
+            thread_local: variable.is_thread_local(),
+            constant: false,
+            pointers: Vec::new(),
+        };
+        if let Some(initial) = variable.initial() {
+            global.size = self.layout.size(variable.held_type());
+            global.constant = variable.is_constant();
+            self.pointers(initial, 0, &mut global.pointers);
+            self.targets.look_at_table(&global, initial.ty(), self.layout);
+            if !global.constant {
+                global.pointers.clear();
+            }
+        }
+        global
+    }
+
+    /// The pointers in a constant.
+    fn pointers(&mut self, value: Value, at: u64, out: &mut Vec<(u64, Operand)>) {
+        match value.kind() {
+            Kind::Plain | Kind::Number(_) => {}
+            Kind::Aggregate => {
+                let ty = value.ty();
+                let vector = ty.shape() == Shape::Vector;
+                let count = if vector { value.operands().len() as u64 } else { ty.part_count() };
+                for i in 0..count as u32 {
+                    let part = value.part(i);
+                    let offset = match ty.shape() {
+                        Shape::Struct => self.layout.offset(ty, i),
+                        _ => u64::from(i) * self.layout.size(part.ty()),
+                    };
+                    self.pointers(part, at + offset, out);
+                }
+            }
+            _ => match self.constant(value) {
+                Operand::Number(_) => {}
+                operand => out.push((at, operand)),
+            },
+        }
+    }
+
+    /// A constant as an operand.
+    fn constant(&mut self, value: Value) -> Operand {
+        match value.kind() {
+            Kind::Variable(variable) => Operand::Global { global: self.globals[&variable], at: 0 },
+            Kind::Function(function) => match self.functions.get(&function) {
+                Some(index) => Operand::Function(*index),
+                None => Operand::Number(0),
+            },
+            Kind::Alias(aliasee) => self.constant(aliasee),
+            Kind::Number(n) => Operand::Number(n),
+            Kind::Expression(Opcode::LLVMGetElementPtr) => {
+                let offset = value.offset(self.layout);
+                match self.constant(offset.base) {
+                    Operand::Global { global, at } => Operand::Global { global, at: at.wrapping_add(offset.at) },
+                    other => other,
+                }
+            }
+            Kind::Expression(
+                Opcode::LLVMBitCast
+                | Opcode::LLVMAddrSpaceCast
+                | Opcode::LLVMPtrToInt
+                | Opcode::LLVMIntToPtr
+                | Opcode::LLVMTrunc,
+            ) => self.constant(value.operands()[0]),
+            Kind::Expression(_) => Operand::Unknown(Reason::IntegerToPointer),
+            _ => Operand::Number(0),
+        }
+    }
+
+    fn function(&mut self, function: LlvmFunction) -> Function {
+        let (types, _, variadic) = function.signature();
+        let params = types.iter().enumerate().map(|(i, ty)| Param {
+            size: match ty.shape() {
+                Shape::Struct | Shape::Array | Shape::Vector | Shape::Other => 0,
+                _ => self.layout.stored_size(*ty),
+            },
+            pointer: ty.shape() == Shape::Pointer,
+            by_value: function.param_has_attribute(i as u32, "byval"),
+            ..Param::default()
+        });
+        let name = function.name();
+        let mut out = Function {
+            params: params.collect(),
+            noalias: (0..types.len() as u32).map(|i| function.param_has_attribute(i, "noalias")).collect(),
+            variadic,
+            body: None,
+            promise: promise(function),
+            diverges: is_panic(&name, function),
+            name,
+        };
+        if !function.is_declaration() && !out.diverges {
+            out.body = Some(self.body(function));
+        }
+        out
+    }
+
+    fn body(&mut self, function: LlvmFunction) -> Body {
+        let blocks = function.blocks();
+        let mut draft = Draft {
+            body: Body::default(),
+            numbers: HashMap::new(),
+            blocks: blocks.iter().enumerate().map(|(i, b)| (*b, i as u32)).collect(),
+            later: Vec::new(),
+            place: None,
+        };
+        for block in &blocks {
+            let start = draft.body.insts.len() as u32;
+            let mut ended = false;
+            for inst in block.instructions() {
+                draft.place = self.sources.place(inst);
+                ended |= self.inst(inst, &mut draft);
+                if ended {
+                    break;
+                }
+            }
+            let (next, unwind) =
+                if ended { (Vec::new(), self.unwind(*block, &draft)) } else { self.exits(*block, &draft) };
+            draft.body.blocks.push(Block { start, end: draft.body.insts.len() as u32, next, unwind });
+        }
+        for (index, values) in std::mem::take(&mut draft.later) {
+            let operands = values.iter().map(|v| self.operand(*v, &draft)).collect();
+            draft.body.insts[index as usize].op = Op::Copy(operands);
+        }
+        draft.body
+    }
+
+    fn exits(&self, block: LlvmBlock, draft: &Draft) -> (Vec<u32>, Option<u32>) {
+        let terminator = block.terminator();
+        let mut next: Vec<u32> = terminator.successors().iter().map(|b| draft.blocks[b]).collect();
+        let unwind = self.unwind(block, draft);
+        if unwind.is_some() {
+            next.pop();
+        }
+        (next, unwind)
+    }
+
+    fn unwind(&self, block: LlvmBlock, draft: &Draft) -> Option<u32> {
+        let terminator = block.terminator();
+        (terminator.opcode() == Opcode::LLVMInvoke).then(|| draft.blocks[&terminator.unwinds_to()])
+    }
+
+    pub fn operand(&mut self, value: Value, draft: &Draft) -> Operand {
+        match value.kind() {
+            Kind::Instruction(inst) => match draft.numbers.get(&inst) {
+                Some(index) => Operand::Inst(*index),
+                // No result that matters, or dead code.
+                None => Operand::Number(0),
+            },
+            Kind::Param(i) => Operand::Param(i),
+            Kind::Aggregate => {
+                // A constant struct or vector as a value: at most one kind of pointer is expected in it.
+                let mut pointers = Vec::new();
+                self.pointers(value, 0, &mut pointers);
+                match pointers[..] {
+                    [] => Operand::Number(0),
+                    [(_, one)] => self.taken(one),
+                    _ => {
+                        pointers.iter().for_each(|(_, p)| {
+                            self.taken(*p);
+                        });
+                        if pointers.iter().all(|(_, p)| matches!(p, Operand::Function(_))) {
+                            Operand::Number(0)
+                        } else {
+                            Operand::Unknown(Reason::Unmodelled)
+                        }
+                    }
+                }
+            }
+            _ => {
+                let constant = self.constant(value);
+                self.taken(constant)
+            }
+        }
+    }
+
+    /// An address of a function that is used as a value may be called by anyone.
+    fn taken(&mut self, operand: Operand) -> Operand {
+        if let Operand::Function(f) = operand {
+            self.targets.take(f);
+        }
+        operand
+    }
+
+    pub fn operands(&mut self, values: &[Value], draft: &Draft) -> Vec<Operand> {
+        values.iter().map(|v| self.operand(*v, draft)).collect()
+    }
+
+    /// Translates an instruction. Returns whether control ends in it.
+    fn inst(&mut self, inst: LlvmInst, draft: &mut Draft) -> bool {
+        use Opcode::*;
+        let value = inst.value();
+        let op = match inst.opcode() {
+            LLVMAlloca => Op::Alloca,
+            LLVMGetElementPtr => return self.offset(inst, draft),
+            LLVMPHI => {
+                // What comes around a loop has no number yet.
+                let index = draft.push(Op::Copy(Vec::new()), Some(inst));
+                draft.later.push((index, inst.incoming()));
+                return false;
+            }
+            LLVMSelect => {
+                let operands = self.operands(&value.operands(), draft);
+                draft.push(Op::Use(operands[..1].to_vec()), None);
+                Op::Copy(operands[1..].to_vec())
+            }
+            LLVMBitCast | LLVMAddrSpaceCast | LLVMPtrToInt | LLVMZExt | LLVMSExt | LLVMTrunc | LLVMFreeze
+            | LLVMExtractValue | LLVMInsertValue => Op::Copy(self.operands(&value.operands(), draft)),
+            LLVMIntToPtr => Op::Forge(self.operand(value.operands()[0], draft)),
+            LLVMExtractElement => Op::Copy(self.operands(&value.operands()[..1], draft)),
+            LLVMInsertElement => Op::Copy(self.operands(&value.operands()[..2], draft)),
+            LLVMShuffleVector => Op::Copy(self.operands(&value.operands()[..2], draft)),
+            LLVMLoad => {
+                let address = self.operand(value.operands()[0], draft);
+                self.load(address, value.ty(), inst.is_volatile())
+            }
+            LLVMStore => {
+                let operands = self.operands(&value.operands(), draft);
+                let size = self.layout.stored_size(value.operands()[0].ty());
+                let volatile = inst.is_volatile();
+                Op::Store { address: operands[1], value: operands[0], size, maybe: false, volatile }
+            }
+            LLVMAtomicRMW | LLVMAtomicCmpXchg => return self.exchange(inst, draft),
+            LLVMCall | LLVMInvoke => return self.call(inst, draft),
+            LLVMRet => {
+                let operands = self.operands(&value.operands(), draft);
+                Op::Return(operands.first().copied().unwrap_or(Operand::Number(0)))
+            }
+            LLVMBr | LLVMSwitch | LLVMIndirectBr => {
+                // The first operand of a conditional one is what it looks at; the others are blocks.
+                let conditional = value.operands().len() > 1;
+                let looked_at: Vec<Value> = value.operands().into_iter().take(usize::from(conditional)).collect();
+                Op::Use(self.operands(&looked_at, draft))
+            }
+            LLVMLandingPad => Op::Copy(vec![Operand::Unknown(Reason::Exception)]),
+            LLVMUnreachable | LLVMFence => return false,
+            LLVMResume => {
+                draft.push(Op::Use(Vec::new()), None);
+                return false;
+            }
+            LLVMVAArg => Op::Opaque(Reason::Unmodelled, "va_arg".into()),
+            LLVMCallBr => Op::Opaque(Reason::Assembly, String::new()),
+            LLVMCatchPad | LLVMCleanupPad | LLVMCatchSwitch | LLVMCatchRet | LLVMCleanupRet => {
+                Op::Opaque(Reason::Unmodelled, "funclet".into())
+            }
+            _ => Op::Compute { of: self.operands(&value.operands(), draft), wide: self.is_wide(value.ty()) },
+        };
+        draft.push(op, Some(inst));
+        false
+    }
+
+    fn offset(&mut self, inst: LlvmInst, draft: &mut Draft) -> bool {
+        let offset = inst.value().offset(self.layout);
+        let base = self.operand(offset.base, draft);
+        let mut stride = 0;
+        for (_, size) in &offset.variable {
+            stride = gcd(stride, *size);
+        }
+        let indices: Vec<Value> = offset.variable.iter().map(|(index, _)| *index).collect();
+        if !indices.is_empty() {
+            let used = self.operands(&indices, draft);
+            draft.push(Op::Use(used), None);
+        }
+        draft.push(Op::Offset { base, at: offset.at, stride }, Some(inst));
+        false
+    }
+
+    pub fn load(&self, address: Operand, ty: Type, volatile: bool) -> Op {
+        let (mut parts, mut pointer) = (Vec::new(), false);
+        self.parts(ty, 0, &mut parts, &mut pointer);
+        Op::Load { address, size: self.layout.stored_size(ty), parts, pointer, volatile }
+    }
+
+    /// The scalars in a type, and whether some may be pointers.
+    fn parts(&self, ty: Type, at: u64, parts: &mut Parts, pointer: &mut bool) {
+        match ty.shape() {
+            Shape::Struct => {
+                for i in 0..ty.part_count() as u32 {
+                    self.parts(ty.part(i), at + self.layout.offset(ty, i), parts, pointer);
+                }
+            }
+            Shape::Array => {
+                let size = self.layout.size(ty.part(0));
+                for i in 0..ty.part_count().min(64) {
+                    self.parts(ty.part(0), at + i * size, parts, pointer);
+                }
+            }
+            _ => {
+                *pointer |= self.is_wide(ty);
+                let size = self.layout.stored_size(ty).max(1);
+                parts.extend((0..size).step_by(8).map(|i| (at + i) as u32));
+            }
+        }
+    }
+
+    /// Whether a value of the type may hold a pointer.
+    pub fn is_wide(&self, ty: Type) -> bool {
+        match ty.shape() {
+            Shape::Integer(bits) => bits >= 64,
+            Shape::Float | Shape::Void => false,
+            Shape::Pointer | Shape::Vector | Shape::Array | Shape::Struct | Shape::Other => true,
+        }
+    }
+
+    /// An atomic exchange: reads, uses what it is given, and perhaps writes.
+    fn exchange(&mut self, inst: LlvmInst, draft: &mut Draft) -> bool {
+        let operands = inst.value().operands();
+        let address = self.operand(operands[0], draft);
+        let given = self.operands(&operands[1..], draft);
+        let size = self.layout.stored_size(operands[1].ty());
+        let volatile = inst.is_volatile();
+        let load = self.load(address, operands[1].ty(), volatile);
+        let loaded = draft.push(load, None);
+        draft.push(Op::Use(given.clone()), None);
+        for value in given {
+            draft.push(Op::Store { address, value, size, maybe: true, volatile }, None);
+        }
+        draft.push(Op::Copy(vec![Operand::Inst(loaded)]), Some(inst));
+        false
+    }
+
+    fn call(&mut self, inst: LlvmInst, draft: &mut Draft) -> bool {
+        let arguments = inst.arguments();
+        let mut called = inst.called();
+        while let Kind::Alias(aliasee) = called.kind() {
+            called = aliasee;
+        }
+        if let Kind::Function(function) = called.kind() {
+            if let Some(name) = function.intrinsic_name() {
+                return intrinsics::translate(self, &name, inst, &arguments, draft);
+            }
+            let args = self.operands(&arguments, draft);
+            let Some(&index) = self.functions.get(&function) else {
+                draft.push(Op::Opaque(Reason::External, function.name()), Some(inst));
+                return false;
+            };
+            if function.has_attribute("returns_twice") {
+                draft.push(Op::Opaque(Reason::Setjmp, String::new()), None);
+            }
+            let effects = if function.is_declaration() { models::model(&function.name()) } else { None };
+            for effect in effects.unwrap_or_default() {
+                if let Effect::Calls(pointer, passed) = effect {
+                    self.callback(args.get(usize::from(*pointer)).copied(), passed, &args, draft);
+                }
+            }
+            draft.push(Op::Call { callee: Callee::Function(index), args }, Some(inst));
+            let ends = function.has_attribute("noreturn") || effects.is_some_and(|e| e.contains(&Effect::Ends));
+            return ends && inst.opcode() == Opcode::LLVMCall;
+        }
+        if matches!(inst.callee(), crate::llvm::Callee::Assembly) {
+            let args = self.operands(&arguments, draft);
+            if inst.assembly_touches_memory() {
+                draft.push(Op::Opaque(Reason::Assembly, String::new()), None);
+            }
+            draft.push(Op::Compute { of: args, wide: true }, Some(inst));
+            return false;
+        }
+        let args = self.operands(&arguments, draft);
+        let pointer = self.operand(called, draft);
+        let callee = match pointer {
+            Operand::Function(f) => Callee::Function(f),
+            _ => Callee::Group(self.targets.group(Signature::of(inst.called_signature()), slot(called, self.layout))),
+        };
+        draft.push(Op::Use(vec![pointer]), None);
+        draft.push(Op::Call { callee, args }, Some(inst));
+        false
+    }
+
+    /// A function of the library calls one of the program's.
+    fn callback(&mut self, pointer: Option<Operand>, passed: &[u8], args: &[Operand], draft: &mut Draft) {
+        let mut given = Vec::new();
+        for arg in passed {
+            let base = args.get(usize::from(*arg)).copied().unwrap_or(Operand::Number(0));
+            let index = draft.push(Op::Offset { base, at: 0, stride: 1 }, None);
+            given.push(Operand::Inst(index));
+        }
+        let callee = match pointer {
+            Some(Operand::Function(f)) => Callee::Function(f),
+            _ => Callee::Group(self.targets.group(Signature::pointers(passed.len()), Slot::Anywhere)),
+        };
+        draft.push(Op::Call { callee, args: given }, None);
+    }
+}
+
+/// A body being made.
+pub struct Draft {
+    body: Body,
+    numbers: HashMap<LlvmInst, u32>,
+    blocks: HashMap<LlvmBlock, u32>,
+    /// Phis, to be filled when everything has its number.
+    later: Vec<(u32, Vec<Value>)>,
+    place: Option<unseen_abi::manifest::Place>,
+}
+
+impl Draft {
+    /// Adds an instruction; `inst` is whose result it is.
+    pub fn push(&mut self, op: Op, inst: Option<LlvmInst>) -> u32 {
+        let index = self.body.insts.len() as u32;
+        self.body.insts.push(Inst { op, place: self.place });
+        if let Some(inst) = inst {
+            self.numbers.insert(inst, index);
+        }
+        index
+    }
+}
+
+/// How a function pointer was found: in a table of virtual functions, at some offset, or otherwise.
+fn slot(called: Value, layout: Layout) -> Slot {
+    let Kind::Instruction(load) = called.kind() else { return Slot::Anywhere };
+    if load.opcode() != Opcode::LLVMLoad {
+        return Slot::Anywhere;
+    }
+    let (mut table, mut at) = (load.value().operands()[0], 0);
+    let gep = match table.kind() {
+        Kind::Instruction(inst) => inst.opcode() == Opcode::LLVMGetElementPtr,
+        _ => false,
+    };
+    if gep {
+        let offset = table.offset(layout);
+        if !offset.variable.is_empty() {
+            return Slot::Anywhere;
+        }
+        (table, at) = (offset.base, offset.at);
+    }
+    if load.has_metadata("invariant.load") {
+        return Slot::Trait(at);
+    }
+    let Kind::Instruction(pointer) = table.kind() else { return Slot::Anywhere };
+    if pointer.opcode() != Opcode::LLVMLoad {
+        return Slot::Anywhere;
+    }
+    match pointer.loads_vtable_pointer() {
+        Some(true) => Slot::Virtual(at),
+        Some(false) => Slot::Anywhere,
+        None => Slot::Perhaps(at),
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// What LLVM's attributes promise.
+fn promise(function: LlvmFunction) -> Promise {
+    // Two bits each, read and write: arguments, memory that nobody else sees, errno, the rest.
+    match function.memory_effects() {
+        Some(bits) if bits >> 6 == 0 => match bits & 3 {
+            0 => Promise::NoMemory,
+            1 => Promise::ReadsArguments,
+            _ => Promise::Arguments,
+        },
+        _ => Promise::Nothing,
+    }
+}
+
+/// Whether a function is where Rust's standard library starts to panic. What happens behind is the language's, not the
+/// program's: the call ends the unit with a message.
+fn is_panic(name: &str, function: LlvmFunction) -> bool {
+    let standard = ["4core", "3std", "5alloc"].iter().any(|c| name.contains(c));
+    let rust = name.starts_with("_ZN") && name.len() > 20 && name[name.len() - 20..].starts_with("17h")
+        || name.starts_with("_R");
+    let begins = matches!(name, "rust_begin_unwind" | "rust_panic") || name.ends_with("17rust_begin_unwind");
+    begins || standard && rust && function.has_attribute("noreturn")
+}

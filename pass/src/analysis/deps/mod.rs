@@ -1,0 +1,50 @@
+//! Dependency sets: what each function reads that it did not write itself, what it may write, and why that can't always be
+//! told.
+//!
+//! [`extract`] makes plain data ([`body`]) of the module, with calls through pointers resolved by [`targets`]. From there
+//! on nothing knows LLVM: [`solve`] and [`collect`] make a [`summary`] of one function, in terms of [`paths`], [`memory`]
+//! and what was certainly written ([`must`]); [`external`] makes those of functions without code; [`whole`] does so for
+//! all, callees first. [`encode`] gives what travels in the binary, [`names`] adds the source's names to it,
+//! [`render`] gives what tests read.
+
+pub mod body;
+mod collect;
+mod components;
+pub mod encode;
+mod external;
+pub mod extract;
+mod intrinsics;
+mod memory;
+mod must;
+pub mod names;
+pub mod paths;
+mod render;
+mod solve;
+pub mod summary;
+mod targets;
+pub mod whole;
+
+#[cfg(test)]
+mod tests;
+
+use super::sources::Sources;
+use crate::llvm::{Function, Module};
+
+/// The sets of a module.
+pub struct Analysed {
+    pub program: body::Program,
+    pub paths: paths::Paths,
+    /// By function, as in the program.
+    pub summaries: Vec<summary::Summary>,
+}
+
+/// Analyses a module.
+pub fn analyse(module: Module, functions: &[Function], sources: &mut Sources) -> Analysed {
+    let program = extract::extract(module, functions, sources);
+    let mut paths = paths::Paths::default();
+    let foreign = program.globals.len() as u32 - 1;
+    let summaries = whole::solve(&program, &mut paths, |paths, function| {
+        external::summary(paths, &program.functions[function as usize], foreign)
+    });
+    Analysed { program, paths, summaries }
+}

@@ -1,0 +1,176 @@
+//! What a call through a pointer may call: functions whose address is used as a value, with the signature of the call.
+//!
+//! Functions that are only in tables of virtual functions (C++) or of trait methods (Rust) are called only through such
+//! tables, at their own offset: the languages give no other way to their addresses.
+
+use super::body::{Callee, Global, Op, Operand, Program};
+use crate::llvm::memory::{Layout, Shape, Type};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// How a function pointer is found.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Slot {
+    Anywhere,
+    /// In a C++ object's table, at an offset from where its pointer points.
+    Virtual(i64),
+    /// In a Rust trait object's table, at an offset from its start.
+    Trait(i64),
+    /// In a C++ object's table, or by two loads that only look like it.
+    Perhaps(i64),
+}
+
+/// The shapes of parameters and of the result; variadic functions have an open end.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Signature {
+    params: Vec<u32>,
+    result: Option<u32>,
+    variadic: bool,
+}
+
+impl Signature {
+    pub fn of((params, result, variadic): (Vec<Type>, Type, bool)) -> Signature {
+        let result = (result.shape() != Shape::Void).then(|| code(result));
+        Signature { params: params.into_iter().map(code).collect(), result, variadic }
+    }
+
+    /// Pointers to an `int`.
+    pub fn pointers(count: usize) -> Signature {
+        Signature { params: vec![1; count], result: Some(1000 + 32), variadic: false }
+    }
+
+    /// Whether a call by this signature may reach a function of that one.
+    fn fits(&self, function: &Signature) -> bool {
+        let shared = self.params.len().min(function.params.len());
+        let open = self.variadic || function.variadic;
+        let count = self.params.len() == function.params.len() || open;
+        count
+            && self.params[..shared] == function.params[..shared]
+            && (self.result.is_none() || self.result == function.result)
+    }
+}
+
+fn code(ty: Type) -> u32 {
+    match ty.shape() {
+        Shape::Void => 0,
+        Shape::Pointer => 1,
+        Shape::Float => 2,
+        Shape::Vector => 3,
+        Shape::Array => 4,
+        Shape::Struct => 5,
+        Shape::Other => 6,
+        Shape::Integer(bits) => 1000 + bits,
+    }
+}
+
+/// What is known of addresses of functions.
+#[derive(Default)]
+pub struct Targets {
+    signatures: Vec<Signature>,
+    /// Used as a value.
+    free: BTreeSet<u32>,
+    in_virtual: BTreeMap<i64, BTreeSet<u32>>,
+    in_trait: BTreeMap<i64, BTreeSet<u32>>,
+    groups: HashMap<(Signature, Slot), u32>,
+    asked: Vec<(Signature, Slot)>,
+}
+
+impl Targets {
+    /// Functions are declared in the order of their numbers.
+    pub fn declare(&mut self, function: u32, signature: Signature) {
+        debug_assert_eq!(function as usize, self.signatures.len());
+        self.signatures.push(signature);
+    }
+
+    /// The address of a function is used as a value.
+    pub fn take(&mut self, function: u32) {
+        self.free.insert(function);
+    }
+
+    /// The group that such a call calls.
+    pub fn group(&mut self, signature: Signature, slot: Slot) -> u32 {
+        let next = self.asked.len() as u32;
+        let group = *self.groups.entry((signature.clone(), slot)).or_insert(next);
+        if group == next {
+            self.asked.push((signature, slot));
+        }
+        group
+    }
+
+    /// Looks for functions in an initial value.
+    pub fn look_at_table(&mut self, global: &Global, ty: Type, layout: Layout) {
+        let functions = || {
+            global.pointers.iter().filter_map(|(at, p)| match p {
+                Operand::Function(f) => Some((*at as i64, *f)),
+                _ => None,
+            })
+        };
+        if functions().next().is_none() {
+            return;
+        }
+        if global.constant && global.name.starts_with("_ZTV") && ty.shape() == Shape::Struct {
+            // One array per base class. The object's pointer points to the first function of it.
+            for part in 0..ty.part_count() as u32 {
+                let start = layout.offset(ty, part) as i64;
+                let end = start + layout.size(ty.part(part)) as i64;
+                let inside = || functions().filter(|(at, _)| (start..end).contains(at));
+                let Some(first) = inside().map(|(at, _)| at).min() else { continue };
+                for (at, function) in inside() {
+                    self.in_virtual.entry(at - first).or_default().insert(function);
+                }
+            }
+        } else if global.constant && is_trait_table(ty, layout) {
+            for (at, function) in functions() {
+                self.in_trait.entry(at).or_default().insert(function);
+            }
+        } else {
+            let all: Vec<u32> = functions().map(|(_, f)| f).collect();
+            self.free.extend(all);
+        }
+    }
+
+    /// Fills the groups of the program, and names what has only one member or none.
+    pub fn resolve(&self, program: &mut Program) {
+        let members: Vec<Vec<u32>> =
+            self.asked.iter().map(|(signature, slot)| self.members(signature, *slot)).collect();
+        for function in &mut program.functions {
+            for inst in function.body.iter_mut().flat_map(|b| &mut b.insts) {
+                if let Op::Call { callee, .. } = &mut inst.op
+                    && let Callee::Group(group) = callee
+                {
+                    match members[*group as usize][..] {
+                        [] => *callee = Callee::Nobody,
+                        [one] => *callee = Callee::Function(one),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        program.groups = members;
+    }
+
+    fn members(&self, signature: &Signature, slot: Slot) -> Vec<u32> {
+        let in_table = |tables: &BTreeMap<i64, BTreeSet<u32>>, at: i64| tables.get(&at).cloned().unwrap_or_default();
+        let candidates = match slot {
+            Slot::Anywhere => {
+                // A pointer to a member function finds virtual ones at an offset that is not constant.
+                let all = self.in_virtual.values().flatten().copied();
+                self.free.iter().copied().chain(all).collect()
+            }
+            Slot::Virtual(at) => in_table(&self.in_virtual, at),
+            Slot::Trait(at) => in_table(&self.in_trait, at),
+            Slot::Perhaps(at) => self.free.iter().copied().chain(in_table(&self.in_virtual, at)).collect(),
+        };
+        candidates.into_iter().filter(|f| signature.fits(&self.signatures[*f as usize])).collect()
+    }
+}
+
+/// A Rust table: what drops the object (or null), its size and alignment as bytes, then methods.
+fn is_trait_table(ty: Type, layout: Layout) -> bool {
+    if ty.shape() != Shape::Struct || ty.part_count() < 2 {
+        return false;
+    }
+    let bytes = ty.part(1);
+    let numbers = bytes.shape() == Shape::Array && layout.size(bytes) == 16 && layout.size(bytes.part(0)) == 1;
+    numbers && ty.part(0).shape() == Shape::Pointer
+        || layout.size(ty.part(0)) == 24 && ty.part(0).shape() == Shape::Array
+}

@@ -1,0 +1,217 @@
+//! What functions do that are not in the program: the C library's, the language runtimes'. One table, for every analysis.
+//!
+//! Read by the pass. A function that is not here, and whose declaration promises nothing, is unknown. `errno`, the locale's
+//! tables and what a stream or the allocator keep for themselves are no state of the program.
+
+use crate::deps::Reason;
+
+/// One thing that a call does. Arguments are counted from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Reads what an argument points to.
+    Read(u8, Length),
+    /// Writes numbers to what an argument points to, if anything.
+    Write(u8, Length),
+    /// Copies from what the second points to into what the first points to.
+    Copies(u8, u8, Length),
+    /// Reads all that can be reached from an argument.
+    Reach(u8),
+    /// Reads texts behind the unnamed arguments.
+    ReadUnnamed,
+    /// Writes behind the unnamed arguments.
+    WriteUnnamed,
+    /// Stores a pointer into the object of the second argument where the first points to.
+    PointInto(u8, u8),
+    /// Returns a pointer into the object that an argument points to, or null.
+    Returns(u8),
+    /// Returns new memory, or null.
+    Allocates,
+    /// Stores a pointer to new memory where the argument points to.
+    AllocatesInto(u8),
+    /// Returns a pointer to what never changes.
+    Constant,
+    /// Returns a pointer to something of the library's own.
+    Foreign,
+    /// Calls what the first argument points to, with pointers into the objects of the others.
+    Calls(u8, &'static [u8]),
+    /// The state does not decide what happens.
+    Because(Reason),
+    /// Does not return.
+    Ends,
+}
+
+/// How many bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// That many.
+    Bytes(u64),
+    /// As an argument says.
+    Argument(u8),
+    /// As the product of two arguments says.
+    Product(u8, u8),
+    /// Up to a zero byte.
+    Text,
+    /// Who knows; at most to the end of the object.
+    Rest,
+}
+
+use Effect::{
+    Allocates, AllocatesInto, Because, Calls, Constant, Copies, Ends, Foreign, PointInto, Reach, Read, ReadUnnamed,
+    Returns, Write, WriteUnnamed,
+};
+use Length::{Argument, Bytes, Product, Rest, Text};
+use Reason::{Environment, Input, Output, Process, Random, Setjmp, Threads, Time};
+
+/// Names, separated by spaces, and what each of them does. Arguments that are no pointers, or not followed, are read by
+/// value.
+pub const MODELS: &[(&str, &[Effect])] = &[
+    // Numbers to numbers.
+    (
+        "abs labs llabs div ldiv acos acosf asin asinf atan atanf atan2 atan2f cbrt cbrtf ceil ceilf copysign copysignf cos \
+         cosf cosh exp expf exp2 exp2f expm1 expm1f fabs fabsf fdim floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf hypot \
+         hypotf ldexp ldexpf llrint llround log logf log10 log10f log1p log1pf log2 log2f lrint lrintf lround lroundf \
+         nearbyint nearbyintf nextafter pow powf remainder rint rintf round roundf scalbn scalbnf sin sinf sinh sqrt sqrtf tan \
+         tanf tanh tanhf trunc truncf isalnum isalpha isascii isblank iscntrl isdigit isgraph islower isprint ispunct isspace \
+         isupper isxdigit tolower toupper toascii ffs ffsl htonl htons ntohl ntohs __isnan __isinf __finite __signbit \
+         isnan isinf finite towlower towupper iswspace iswalpha iswalnum free cfree __rust_dealloc _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm \
+         _ZdlPvSt11align_val_t _ZdlPvmSt11align_val_t __rust_no_alloc_shim_is_unstable __rust_no_alloc_shim_is_unstable_v2 \
+         __cxa_end_catch __cxa_free_exception _Unwind_DeleteException __cxa_guard_abort sysconf getpagesize \
+         malloc_trim",
+        &[],
+    ),
+    ("frexp frexpf modf modff", &[Write(1, Bytes(8))]),
+    ("sincos", &[Write(1, Bytes(8)), Write(2, Bytes(8))]),
+    // Memory.
+    (
+        "malloc calloc valloc aligned_alloc memalign _Znwm _Znam _ZnwmRKSt9nothrow_t _ZnamRKSt9nothrow_t \
+         _ZnwmSt11align_val_t _ZnamSt11align_val_t __rust_alloc __rust_alloc_zeroed __cxa_allocate_exception",
+        &[Allocates],
+    ),
+    ("realloc reallocarray", &[Read(0, Rest), Allocates, Returns(0)]),
+    ("__rust_realloc", &[Read(0, Argument(1)), Allocates, Returns(0)]),
+    ("posix_memalign", &[AllocatesInto(0)]),
+    ("malloc_usable_size", &[Because(Process)]),
+    ("memcpy memmove __memcpy_chk __memmove_chk", &[Copies(0, 1, Argument(2)), Returns(0)]),
+    ("mempcpy", &[Copies(0, 1, Argument(2)), Returns(0)]),
+    ("memset __memset_chk bzero explicit_bzero", &[Write(0, Rest), Returns(0)]),
+    ("memcmp bcmp", &[Read(0, Argument(2)), Read(1, Argument(2))]),
+    ("memchr memrchr", &[Read(0, Argument(2)), Returns(0)]),
+    ("rawmemchr", &[Read(0, Rest), Returns(0)]),
+    ("memmem", &[Read(0, Argument(1)), Read(2, Argument(3)), Returns(0)]),
+    // Texts.
+    ("strlen atoi atol atoll atof", &[Read(0, Text)]),
+    ("strnlen", &[Read(0, Text)]),
+    ("strcmp strcasecmp strcoll", &[Read(0, Text), Read(1, Text)]),
+    ("strncmp strncasecmp", &[Read(0, Text), Read(1, Text)]),
+    ("strchr strrchr index rindex strchrnul", &[Read(0, Text), Returns(0)]),
+    ("strstr strcasestr strpbrk", &[Read(0, Text), Read(1, Text), Returns(0)]),
+    ("strspn strcspn", &[Read(0, Text), Read(1, Text)]),
+    ("strcpy strncpy stpcpy __strcpy_chk __strncpy_chk", &[Copies(0, 1, Text), Write(0, Rest), Returns(0)]),
+    ("strcat strncat __strcat_chk __strncat_chk", &[Read(0, Text), Copies(0, 1, Text), Write(0, Rest), Returns(0)]),
+    ("strdup strndup __strdup", &[Read(0, Text), Allocates]),
+    (
+        "strtol strtoul strtoll strtoull strtod strtof strtold __isoc23_strtol __isoc23_strtoul __isoc23_strtoll __isoc23_strtoull",
+        &[Read(0, Text), PointInto(1, 0)],
+    ),
+    ("strsep", &[Read(0, Bytes(8)), Because(Reason::Unmodelled)]),
+    ("strerror gai_strerror", &[Constant]),
+    (
+        "snprintf __snprintf_chk sprintf __sprintf_chk",
+        &[Read(1, Text), Read(2, Text), Read(3, Text), Read(4, Text), ReadUnnamed, Write(0, Rest)],
+    ),
+    ("sscanf __isoc99_sscanf __isoc23_sscanf", &[Read(0, Text), Read(1, Text), WriteUnnamed]),
+    ("qsort", &[Read(0, Product(1, 2)), Write(0, Rest), Calls(3, &[0, 0])]),
+    ("bsearch", &[Calls(4, &[0, 1]), Returns(1)]),
+    ("__ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc localeconv nl_langinfo", &[Constant]),
+    ("__errno_location", &[Foreign]),
+    // The world.
+    ("time gettimeofday clock_gettime ftime", &[Write(0, Rest), Write(1, Rest), Because(Time)]),
+    ("clock nanosleep usleep sleep sched_yield", &[Because(Time)]),
+    ("gmtime localtime ctime asctime", &[Read(0, Bytes(8)), Foreign, Because(Time)]),
+    ("gmtime_r localtime_r", &[Read(0, Bytes(8)), Write(1, Bytes(56)), Returns(1), Because(Environment)]),
+    ("mktime timegm", &[Read(0, Bytes(56)), Write(0, Bytes(56)), Because(Environment)]),
+    ("difftime", &[]),
+    ("strftime", &[Read(2, Text), Read(3, Bytes(56)), Write(0, Rest), Because(Environment)]),
+    ("rand random drand48 lrand48 arc4random srand srandom srand48", &[Because(Random)]),
+    ("getrandom getentropy", &[Write(0, Rest), Because(Random)]),
+    (
+        "getpid getppid getuid geteuid getgid getegid gettid pthread_self isatty umask getrusage getcwd uname gethostname",
+        &[Write(0, Rest), Because(Process)],
+    ),
+    ("getenv secure_getenv", &[Read(0, Text), Foreign, Because(Environment)]),
+    ("setlocale", &[Read(1, Text), Foreign, Because(Environment)]),
+    (
+        "putchar puts perror remove unlink rmdir mkdir rename chmod chdir system putchar_unlocked",
+        &[Read(0, Text), Read(1, Text), Because(Output)],
+    ),
+    (
+        "fputs fputc putc fflush fclose fputc_unlocked rewind clearerr setbuf setvbuf ftruncate fsync close",
+        &[Read(0, Text), Because(Output)],
+    ),
+    ("printf __printf_chk", &[Read(0, Text), Read(1, Text), ReadUnnamed, Because(Output)]),
+    ("fprintf dprintf __fprintf_chk", &[Read(1, Text), Read(2, Text), ReadUnnamed, Because(Output)]),
+    ("fwrite fwrite_unlocked", &[Read(0, Product(1, 2)), Because(Output)]),
+    ("write pwrite pwrite64", &[Read(1, Argument(2)), Because(Output)]),
+    ("fopen fopen64 fdopen freopen opendir", &[Read(0, Text), Read(1, Text), Foreign, Because(Input)]),
+    ("open open64 openat access stat stat64 lstat lstat64", &[Read(0, Text), Write(1, Rest), Because(Input)]),
+    ("fstat fstat64", &[Write(1, Rest), Because(Input)]),
+    (
+        "getc fgetc getchar ungetc feof ferror fileno ftell fseek ftello fseeko lseek lseek64 fseeko64 ftello64 getc_unlocked closedir",
+        &[Because(Input)],
+    ),
+    ("fgets", &[Write(0, Rest), Returns(0), Because(Input)]),
+    ("fread fread_unlocked", &[Write(0, Rest), Because(Input)]),
+    ("read pread pread64 recv", &[Write(1, Rest), Because(Input)]),
+    ("signal", &[Foreign, Because(Process)]),
+    (
+        "pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy pthread_mutex_trylock pthread_mutexattr_init \
+      pthread_mutexattr_settype pthread_mutexattr_destroy pthread_cond_signal pthread_cond_broadcast",
+        &[Because(Process)],
+    ),
+    ("pthread_create fork vfork execv execve execvp clone posix_spawn", &[Because(Threads)]),
+    // Ends.
+    (
+        "abort exit _exit _Exit __assert_fail __stack_chk_fail _ZSt9terminatev __cxa_pure_virtual _ZSt17__throw_bad_allocv __cxa_rethrow \
+      __cxa_bad_cast __cxa_throw_bad_array_new_length _Unwind_Resume quick_exit __chk_fail",
+        &[Ends],
+    ),
+    ("__cxa_throw", &[Reach(0), Ends]),
+    (
+        "_ZSt20__throw_length_errorPKc _ZSt19__throw_logic_errorPKc _ZSt20__throw_out_of_rangePKc _ZSt24__throw_out_of_range_fmtPKcz \
+      _ZSt24__throw_invalid_argumentPKc _ZSt25__throw_bad_function_callv _ZSt28__throw_bad_array_new_lengthv",
+        &[Read(0, Text), Ends],
+    ),
+    ("longjmp siglongjmp _longjmp", &[Because(Setjmp), Ends]),
+    ("setjmp _setjmp sigsetjmp __sigsetjmp", &[Because(Setjmp)]),
+    // The languages' own.
+    ("__cxa_begin_catch __cxa_get_exception_ptr", &[Returns(0)]),
+    ("__cxa_guard_acquire", &[Read(0, Bytes(1)), Write(0, Bytes(8))]),
+    ("__cxa_guard_release", &[Write(0, Bytes(8))]),
+    ("__cxa_atexit atexit __cxa_thread_atexit __cxa_thread_atexit_impl", &[Because(Process)]),
+];
+
+/// What a call of the function of that name does.
+pub fn model(name: &str) -> Option<&'static [Effect]> {
+    MODELS.iter().find(|(names, _)| names.split_ascii_whitespace().any(|n| n == name)).map(|(_, effects)| *effects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_stands_once() {
+        let mut names: Vec<&str> = MODELS.iter().flat_map(|(names, _)| names.split_ascii_whitespace()).collect();
+        names.sort_unstable();
+        for pair in names.windows(2) {
+            assert_ne!(pair[0], pair[1]);
+        }
+    }
+
+    #[test]
+    fn models_are_found_by_name() {
+        assert_eq!(model("memcpy"), Some(&[Copies(0, 1, Argument(2)), Returns(0)][..]));
+        assert_eq!(model("sqrt"), Some(&[][..]));
+        assert_eq!(model("no_such_function"), None);
+    }
+}

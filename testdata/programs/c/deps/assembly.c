@@ -1,0 +1,3 @@
+// Assembly that may touch memory.
+// f opaque assembly
+void f(void) { __asm__ volatile("" ::: "memory"); }

@@ -1,0 +1,4 @@
+// The process.
+// f opaque process
+#include <unistd.h>
+int f(void) { return getpid(); }

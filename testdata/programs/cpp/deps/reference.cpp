@@ -1,0 +1,4 @@
+// References are pointers.
+// f reads *r
+// f writes *r
+int f(int &r) { return r++; }
