@@ -72,6 +72,7 @@ pub fn settle(module: Module, probe: Function, counters: Global, epoch: Option<G
             store(block, probe, counters);
         }
     }
+    assert!(probe.callers().is_empty(), "a probe lost its number");
     probe.delete();
 }
 
