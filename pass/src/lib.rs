@@ -14,7 +14,7 @@ pub mod plan;
 mod plugin;
 
 use instrument::cover::Loops;
-use llvm::Module;
+use llvm::{Function, Module};
 use options::Options;
 use unseen_abi::mechanism::Mechanism;
 
@@ -40,6 +40,11 @@ pub fn run(module: Module, options: &Options) -> bool {
     llvm::strip_units(module, options::ADDED_LINES);
     emit::mark_done(module);
     true
+}
+
+/// Drops probes of a function that say nothing new.
+pub fn drop_repeats(function: Function) -> bool {
+    emit::existing_probe(function.module()).is_some_and(|probe| instrument::cover::drop_repeats(function, probe))
 }
 
 /// Makes stores of the probes that [`run`] left as calls: when functions are inlined and simplified, before loops are unrolled

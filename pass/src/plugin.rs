@@ -1,7 +1,7 @@
 //! Where LLVM comes in: the plugin's entry point and what the shim asks.
 
 use crate::instrument::cover::Loops;
-use crate::llvm::Module;
+use crate::llvm::{Function, Module};
 use crate::options::{self, Options};
 use std::ffi::{c_char, c_int, c_void};
 
@@ -67,6 +67,16 @@ unsafe extern "C" fn unseen_pass_step(name: *const u8, length: usize) -> c_int {
         b"unseen-deps" => DEPS,
         _ => NONE,
     }
+}
+
+/// Drops probes of a function that say nothing new. Returns whether there were any.
+///
+/// # Safety
+/// `function` is a valid function of this process's LLVM.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn unseen_pass_drop_repeats(function: *mut c_void) -> bool {
+    // SAFETY: see above.
+    crate::drop_repeats(unsafe { Function::from_raw(function.cast()) })
 }
 
 /// Whether the pass runs in the compiler, on one translation unit.
