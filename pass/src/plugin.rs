@@ -3,6 +3,7 @@
 use crate::llvm::Module;
 use crate::options::{self, Options};
 use std::ffi::{c_char, c_int, c_void};
+use unseen_abi::manifest::Scope;
 
 /// `LLVM_PLUGIN_API_VERSION`, asserted by the shim.
 const API_VERSION: u32 = 2;
@@ -100,7 +101,10 @@ unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
     }
     if step == DEPS {
         let mut sources = crate::analysis::sources::Sources::default();
-        print!("{}", crate::analysis::deps::analyse(module, &module.functions(), &mut sources));
+        print!(
+            "{}",
+            crate::analysis::deps::analyse(module, &module.functions(), options.scope == Scope::Program, &mut sources)
+        );
         return false;
     }
     crate::run(module, &options)
