@@ -173,7 +173,7 @@ impl<'a> Solver<'a> {
                         let number = self.paths.start(Object::Number);
                         self.paths.join(&mut set, number);
                     }
-                    for pointer in from.iter().filter(|_| *wide) {
+                    for pointer in from.iter().filter(|p| *wide && self.can_point(*p)).collect::<Vec<_>>() {
                         let pointer = self.paths.shift(pointer, ANYWHERE);
                         self.paths.join(&mut set, pointer);
                     }
@@ -254,6 +254,16 @@ impl<'a> Solver<'a> {
             set.0.retain(|p| *p != number);
         }
         set
+    }
+
+    /// Whether a value may be a pointer: not the value of a parameter that is too small for one.
+    fn can_point(&self, pointer: Pointer) -> bool {
+        match *self.paths.object(self.paths.get(pointer).0) {
+            Object::Param(i) => {
+                self.function.params.get(i as usize).is_none_or(|p| p.pointer || p.size == 0 || p.size >= 8)
+            }
+            _ => true,
+        }
     }
 
     /// Whether a value is a number that points nowhere known.
