@@ -26,7 +26,10 @@ pub fn run(module: Module, options: &Options) -> bool {
     }
     let functions = module.functions();
     let mut plan = analysis::plan(&functions, options);
-    let deps = options.mechanisms.has(Mechanism::State).then(|| analysis::dependencies(module, &functions, &mut plan));
+    let deps = options
+        .mechanisms
+        .has(Mechanism::State)
+        .then(|| analysis::dependencies(module, &functions, options, &mut plan));
     let manifest = emit::manifest(&plan, options);
     if plan.probe_count() > 0 {
         instrument::cover::run(&functions, &plan, emit::probe(module));

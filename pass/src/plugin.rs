@@ -4,6 +4,7 @@ use crate::instrument::cover::Loops;
 use crate::llvm::{Function, Module};
 use crate::options::{self, Options};
 use std::ffi::{c_char, c_int, c_void};
+use unseen_abi::manifest::Scope;
 
 /// `LLVM_PLUGIN_API_VERSION`, asserted by the shim.
 const API_VERSION: u32 = 2;
@@ -118,7 +119,8 @@ unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
         }
         DEPS => {
             let mut sources = crate::analysis::sources::Sources::default();
-            print!("{}", crate::analysis::deps::analyse(module, &module.functions(), &mut sources));
+            let whole = options.scope == Scope::Program;
+            print!("{}", crate::analysis::deps::analyse(module, &module.functions(), whole, &mut sources));
             false
         }
         _ => unreachable!("the shim asks for steps that it got from here"),

@@ -11,6 +11,8 @@ pub struct Program {
     pub globals: Vec<Global>,
     /// Functions that one pointer may point to: see [`Callee::Group`].
     pub groups: Vec<Vec<u32>>,
+    /// Pointers to functions that are not here may come from outside: a library, or one unit of several.
+    pub open: bool,
 }
 
 /// A function, defined or declared.

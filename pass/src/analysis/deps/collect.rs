@@ -207,7 +207,7 @@ impl Solver<'_> {
                     self.use_own(pointer, length, origin, found);
                 }
             }
-            Object::Param(i) if !self.can_point(i) => found.opaque(Reason::IntegerToPointer, "", origin),
+            Object::Param(i) if !self.param_can_point(i) => found.opaque(Reason::IntegerToPointer, "", origin),
             Object::Reach(_) => {
                 let thing = Thing::Memory { base, offset: Offset::At(0), span: Span::Object };
                 found.read(thing, origin);
@@ -231,7 +231,7 @@ impl Solver<'_> {
             let (base, offset) = self.get(pointer);
             match *self.paths.object(base) {
                 Object::Unknown(reason) => found.opaque(reason, "", origin),
-                Object::Param(i) if !self.can_point(i) => found.opaque(Reason::IntegerToPointer, "", origin),
+                Object::Param(i) if !self.param_can_point(i) => found.opaque(Reason::IntegerToPointer, "", origin),
                 Object::Reach(_) => {
                     let thing = Thing::Memory { base, offset: Offset::At(0), span: Span::Object };
                     found.write(thing, origin);
@@ -245,7 +245,7 @@ impl Solver<'_> {
     }
 
     /// Whether a parameter is wide enough for a pointer.
-    fn can_point(&self, param: u32) -> bool {
+    fn param_can_point(&self, param: u32) -> bool {
         self.function.params.get(param as usize).is_none_or(|p| p.pointer || p.size == 0 || p.size >= 8)
     }
 
@@ -440,7 +440,8 @@ impl Solver<'_> {
 
     fn effect(&mut self, base: Base, at: Offset, length: u64, values: &Set, summary: &mut Summary) {
         let values = self.outward(values);
-        if values.0.is_empty() || self.is_number(&values) {
+        // A number that is wide enough may be made a pointer of, which callers must hear of.
+        if values.0.is_empty() || length < 8 && self.is_number(&values) {
             return;
         }
         add_effect(self.paths, &mut summary.effects, &Effect { base, at, length, content: Content::Values(values) });

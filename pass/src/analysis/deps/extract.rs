@@ -22,8 +22,9 @@ pub struct Extractor<'a> {
     sources: &'a mut Sources,
 }
 
-/// The program of a module. Functions are numbered as in `functions`; the last global is the library's.
-pub fn extract(module: Module, functions: &[LlvmFunction], sources: &mut Sources) -> Program {
+/// The program of a module. Functions are numbered as in `functions`; the last global is the library's. Without `main`, or
+/// where the module is not `whole`, the program is open.
+pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources: &mut Sources) -> Program {
     let variables = module.variables();
     let mut extractor = Extractor {
         layout: module.layout(),
@@ -32,7 +33,8 @@ pub fn extract(module: Module, functions: &[LlvmFunction], sources: &mut Sources
         targets: Targets::default(),
         sources,
     };
-    let mut program = Program::default();
+    let main = functions.iter().any(|f| !f.is_declaration() && f.name() == "main");
+    let mut program = Program { open: !whole || !main, ..Program::default() };
     for variable in &variables {
         let global = extractor.global(*variable);
         program.globals.push(global);

@@ -173,7 +173,7 @@ impl<'a> Solver<'a> {
                         let number = self.paths.start(Object::Number);
                         self.paths.join(&mut set, number);
                     }
-                    for pointer in from.iter().filter(|_| *wide) {
+                    for pointer in from.iter().filter(|p| *wide && self.can_point(*p)).collect::<Vec<_>>() {
                         let pointer = self.paths.shift(pointer, ANYWHERE);
                         self.paths.join(&mut set, pointer);
                     }
@@ -203,14 +203,19 @@ impl<'a> Solver<'a> {
             }
             Op::Store { address, value, size, .. } => {
                 let (address, value) = (self.set(*address), self.set(*value));
+                // Too small for a pointer: elsewhere than on the stack, where parameters are kept, it is a number.
+                let small = *size < 8 && !value.0.is_empty();
+                let number = small.then(|| Set::of(self.paths.start(Object::Number)));
                 let mut changed = false;
                 for pointer in address.iter() {
-                    changed |= self.memory.store(self.paths, pointer, *size, &value);
+                    let own = matches!(self.paths.object(self.paths.get(pointer).0), Object::Local(_));
+                    let stored = if own { &value } else { number.as_ref().unwrap_or(&value) };
+                    changed |= self.memory.store(self.paths, pointer, *size, stored);
                 }
                 changed
             }
             Op::CopyBytes { to, from, length } => {
-                let (to, from) = (self.set(*to), self.set(*from));
+                let (to, from) = (self.pointing(*to), self.pointing(*from));
                 let mut changed = false;
                 for target in to.iter() {
                     for source in from.iter() {
@@ -251,6 +256,16 @@ impl<'a> Solver<'a> {
         set
     }
 
+    /// Whether a value may be a pointer: not the value of a parameter that is too small for one.
+    fn can_point(&self, pointer: Pointer) -> bool {
+        match *self.paths.object(self.paths.get(pointer).0) {
+            Object::Param(i) => {
+                self.function.params.get(i as usize).is_none_or(|p| p.pointer || p.size == 0 || p.size >= 8)
+            }
+            _ => true,
+        }
+    }
+
     /// Whether a value is a number that points nowhere known.
     pub(super) fn is_number(&self, set: &Set) -> bool {
         set.single().is_some_and(|p| *self.paths.object(self.paths.get(p).0) == Object::Number)
@@ -275,7 +290,12 @@ impl<'a> Solver<'a> {
                         changed |= self.memory.store(self.paths, target, effect.length, &values);
                     }
                     memory::Content::Copy(source) => {
-                        for source in self.translate(&Set::of(*source), &mut call).iter() {
+                        let mut sources = self.translate(&Set::of(*source), &mut call);
+                        let number = self.paths.start(Object::Number);
+                        if sources.0.len() > 1 {
+                            sources.0.retain(|p| *p != number);
+                        }
+                        for source in sources.iter() {
                             changed |= self.memory.copy(self.paths, self.program, target, effect.length, source);
                         }
                     }

@@ -46,7 +46,7 @@ fn program(random: &mut Random) -> Program {
     });
     // Functions with the same number of parameters may be called through a pointer.
     let groups = (0..3).map(|n| (1..=count).filter(|f| arity[*f as usize] == n).collect()).collect();
-    Program { functions, globals: globals.collect(), groups }
+    Program { functions, globals: globals.collect(), groups, open: false }
 }
 
 fn body(random: &mut Random, params: usize, arity: &[usize]) -> Body {
