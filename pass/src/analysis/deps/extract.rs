@@ -179,6 +179,8 @@ impl Extractor<'_> {
             let operands = values.iter().map(|v| self.operand(*v, &draft)).collect();
             draft.body.insts[index as usize].op = Op::Copy(operands);
         }
+        draft.body.insts.shrink_to_fit();
+        draft.body.blocks.shrink_to_fit();
         draft.body
     }
 
