@@ -46,7 +46,7 @@ fn program(random: &mut Random) -> Program {
     });
     // Functions with the same number of parameters may be called through a pointer.
     let groups = (0..3).map(|n| (1..=count).filter(|f| arity[*f as usize] == n).collect()).collect();
-    Program { functions, globals: globals.collect(), groups, open: false }
+    Program { functions, globals: globals.collect(), groups, open: false, forges: false }
 }
 
 fn body(random: &mut Random, params: usize, arity: &[usize]) -> Body {
@@ -94,7 +94,7 @@ fn op(random: &mut Random, params: usize, insts: usize, arity: &[usize]) -> Op {
         1 => Op::Offset { base: any(random), at: 8 * (random.below(4) as i64 - 1), stride: 0 },
         2 => Op::Offset { base: any(random), at: 8 * random.below(2) as i64, stride: 16 },
         3 => Op::Copy(vec![any(random), any(random)]),
-        4..8 => Op::Load { address: any(random), size: 8, parts: vec![0], pointer: true, volatile: false },
+        4..8 => Op::Load { address: any(random), size: 8, parts: vec![0], kind: Loaded::Pointer, volatile: false },
         8..11 => {
             Op::Store { address: any(random), value: any(random), size: 8, maybe: random.one_in(4), volatile: false }
         }
@@ -103,13 +103,13 @@ fn op(random: &mut Random, params: usize, insts: usize, arity: &[usize]) -> Op {
             from: any(random),
             length: Length::Bytes(8 * (1 + random.below(2) as u64)),
         },
-        _ if random.one_in(4) => Op::Call { callee: Callee::Function(MALLOC), args: Vec::new() },
+        _ if random.one_in(4) => Op::Call { callee: Callee::Function(MALLOC), args: Vec::new(), maybe: false },
         _ => {
             let f = 1 + random.below(arity.len() - 1);
             let args = (0..arity[f]).map(|_| any(random)).collect();
             let group = random.one_in(4);
             let callee = if group { Callee::Group(arity[f] as u32) } else { Callee::Function(f as u32) };
-            Op::Call { callee, args }
+            Op::Call { callee, args, maybe: random.one_in(6) }
         }
     }
 }
@@ -255,7 +255,8 @@ impl Interpreter<'_> {
                         }
                         Word::Number
                     }
-                    Op::Call { callee, args } => {
+                    Op::Call { maybe: true, .. } if self.random.one_in(2) => Word::Number,
+                    Op::Call { callee, args, .. } => {
                         let function = match callee {
                             Callee::Function(f) => *f,
                             Callee::Group(g) => {
