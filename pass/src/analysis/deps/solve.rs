@@ -18,7 +18,7 @@ const PASSES: usize = 40;
 /// How much work with sets a function may cost: for each of its instructions, and at least.
 const WORK: (u64, u64) = (4_000, 400_000);
 /// How much more a function may cost, and all functions together: few need it, and a large program has bounds.
-const MORE: (u64, u64) = (4_000_000, 200_000_000);
+const MORE: (u64, u64) = (2_000_000, 100_000_000);
 
 /// What is known of callees.
 pub trait Known {
