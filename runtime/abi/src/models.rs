@@ -12,6 +12,8 @@ pub enum Effect {
     Read(u8, Length),
     /// Writes numbers to what an argument points to, if anything.
     Write(u8, Length),
+    /// Puts what an argument points to into another order.
+    Permutes(u8),
     /// Copies from what the second points to into what the first points to.
     Copies(u8, u8, Length),
     /// Reads all that can be reached from an argument.
@@ -56,8 +58,8 @@ pub enum Length {
 }
 
 use Effect::{
-    Allocates, AllocatesInto, Because, Calls, Constant, Copies, Ends, Foreign, PointInto, Reach, Read, ReadUnnamed,
-    Returns, Write, WriteUnnamed,
+    Allocates, AllocatesInto, Because, Calls, Constant, Copies, Ends, Foreign, Permutes, PointInto, Reach, Read,
+    ReadUnnamed, Returns, Write, WriteUnnamed,
 };
 use Length::{Argument, Bytes, Product, Rest, Text};
 use Reason::{Environment, Input, Output, Process, Random, Setjmp, Threads, Time};
@@ -122,7 +124,7 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("vsnprintf", &[Reach(2), Reach(3), Write(0, Rest)]),
     ("vsprintf", &[Reach(1), Reach(2), Write(0, Rest)]),
     ("sscanf __isoc99_sscanf __isoc23_sscanf", &[Read(0, Text), Read(1, Text), WriteUnnamed]),
-    ("qsort", &[Read(0, Product(1, 2)), Write(0, Rest), Calls(3, &[0, 0])]),
+    ("qsort", &[Read(0, Product(1, 2)), Permutes(0), Calls(3, &[0, 0])]),
     ("bsearch", &[Calls(4, &[0, 1]), Returns(1)]),
     ("__ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc localeconv nl_langinfo", &[Constant]),
     ("__errno_location", &[Foreign]),
