@@ -43,6 +43,8 @@ pub struct Own {
     pub plugin: PathBuf,
     /// The runtime.
     pub runtime: PathBuf,
+    /// The allocator that the linker gets.
+    pub malloc: PathBuf,
     /// What C and C++ programs include.
     pub header: PathBuf,
     /// The toolchain file for CMake.
@@ -65,6 +67,7 @@ impl Own {
             return Own {
                 plugin: installed.join("libunseen_pass.so"),
                 runtime: installed.join("libunseen_rt.a"),
+                malloc: installed.join("libunseen_malloc.so"),
                 header: prefix.join("include/unseen.h"),
                 cmake: prefix.join("share/unseen/unseen.cmake"),
                 bin: bin.to_owned(),
@@ -75,6 +78,7 @@ impl Own {
         Own {
             plugin: bin.join("libunseen_pass.so"),
             runtime: bin.join("libunseen_rt.a"),
+            malloc: bin.join("libunseen_malloc.so"),
             header: driver.with_file_name("runtime").join("include/unseen.h"),
             cmake: driver.join("share/unseen.cmake"),
             bin: bin.to_owned(),
@@ -95,8 +99,10 @@ impl Own {
     /// The plugin is there and of this version.
     pub fn check_plugin(&self) -> Result<(), Failure> {
         let symbol = format!("unseen_pass_abi_v{}", unseen_abi::ABI_VERSION);
-        let data = own_file(&self.plugin)?;
-        let file = object::File::parse(&*data).map_err(|e| other_version(&self.plugin, &format!("no plugin: {e}")))?;
+        let file = std::fs::File::open(&self.plugin).map_err(|e| own_file(&self.plugin, &e))?;
+        // Only the symbols are read: the file is large, and links are many.
+        let data = object::ReadCache::new(file);
+        let file = object::File::parse(&data).map_err(|e| other_version(&self.plugin, &format!("no plugin: {e}")))?;
         if !file.dynamic_symbols().any(|s| s.name() == Ok(&symbol)) {
             return Err(other_version(&self.plugin, &format!("it does not define {symbol}")));
         }
@@ -105,7 +111,7 @@ impl Own {
 
     /// The runtime is there and of this version.
     pub fn check_runtime(&self) -> Result<(), Failure> {
-        let data = own_file(&self.runtime)?;
+        let data = std::fs::read(&self.runtime).map_err(|e| own_file(&self.runtime, &e))?;
         let symbol = hooks::ENTER.symbol;
         let archive = object::read::archive::ArchiveFile::parse(&*data)
             .map_err(|e| other_version(&self.runtime, &format!("no archive: {e}")))?;
@@ -120,11 +126,9 @@ impl Own {
     }
 }
 
-fn own_file(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|e| {
-        Failure::environment(format!("{}: {e}", path.display()))
-            .next("run scripts/build, or install again with scripts/unseen install --prefix DIR")
-    })
+fn own_file(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::environment(format!("{}: {error}", path.display()))
+        .next("run scripts/build, or install again with scripts/unseen install --prefix DIR")
 }
 
 fn other_version(path: &Path, why: &str) -> Failure {

@@ -10,9 +10,13 @@ fn an_installed_tree_works() {
     place.run("unseen install --prefix tree").fine();
     // Again, over itself.
     place.run("unseen install --prefix tree").fine();
-    for file in
-        ["lib/unseen/libunseen_pass.so", "lib/unseen/libunseen_rt.a", "include/unseen.h", "share/unseen/unseen.cmake"]
-    {
+    for file in [
+        "lib/unseen/libunseen_pass.so",
+        "lib/unseen/libunseen_rt.a",
+        "lib/unseen/libunseen_malloc.so",
+        "include/unseen.h",
+        "share/unseen/unseen.cmake",
+    ] {
         assert!(place.path("tree").join(file).exists(), "{file}");
     }
     place.write("m.c", "#include <unseen.h>\nint main(void) { return 0; }\n");

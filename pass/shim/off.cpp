@@ -42,7 +42,7 @@ struct Entrance {
   unsigned Compare = 0, Jump = 0, Mark = 0;
   MCRegister Counter;
 
-  explicit Entrance(const TargetInstrInfo &TII, const TargetRegisterInfo &TRI) {
+  Entrance(const TargetInstrInfo &TII, const TargetRegisterInfo &TRI) {
     for (unsigned Op = 0; Op < TII.getNumOpcodes(); ++Op) {
       StringRef Name = TII.getName(Op);
       if (Name == "CMP32mi")
@@ -76,6 +76,8 @@ private:
   DenseMap<const MachineBasicBlock *, MachineBasicBlock *> Blocks;
   DenseMap<MCSymbol *, MCSymbol *> Labels;
   DenseMap<unsigned, unsigned> Tables;
+  /// Looked up once: a target has tens of thousands of names.
+  std::optional<Entrance> Found;
 
   MCSymbol *label(MachineFunction &MF, MCSymbol *Old) {
     MCSymbol *&New = Labels[Old];
@@ -234,7 +236,9 @@ bool OffBody::runOnMachineFunction(MachineFunction &MF) {
     }
   };
   const GlobalVariable *Flag = F.getParent()->getNamedGlobal(Epoch);
-  Entrance Code(TII, *MF.getSubtarget().getRegisterInfo());
+  if (!Found)
+    Found.emplace(TII, *MF.getSubtarget().getRegisterInfo());
+  const Entrance &Code = *Found;
   if (!Flag || !Code.known() || !canBeCopied(MF)) {
     // Who calls one of two bodies gets the only one.
     LabelTargets([](MachineBasicBlock *MBB) { return MBB; });

@@ -51,7 +51,8 @@ class Link:
     def plain(self, other):
         """The same objects without anything of ours, at the level of another link."""
         kept = [word for word in self.argv if not (OURS.match(word) or OUR_FILES.search(word) or LEVEL.match(word))]
-        return Link(kept + [word for word in other.argv if LEVEL.match(word)], self.env, self.cwd, self.out)
+        env = {name: value for name, value in self.env.items() if name != "LD_PRELOAD"}
+        return Link(kept + [word for word in other.argv if LEVEL.match(word)], env, self.cwd, self.out)
 
     def run(self):
         """CPU seconds, wall seconds and megabytes of one link; nothing if it failed."""

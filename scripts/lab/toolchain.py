@@ -46,7 +46,7 @@ def get(name, tools=None):
 
 
 def unseen(tools):
-    for tool in ("unseen", "unseen-clang", "unseen-clang++", "cargo-unseen", "libunseen_pass.so", "libunseen_rt.a"):
+    for tool in ("unseen", "unseen-clang", "unseen-clang++", "cargo-unseen", "libunseen_pass.so", "libunseen_rt.a", "libunseen_malloc.so"):
         if not (tools / tool).exists():
             raise Failure(f"{tools / tool} is missing: run scripts/build")
     env = {"CC": str(tools / "unseen-clang"), "CXX": str(tools / "unseen-clang++"), "CARGO": "cargo unseen",

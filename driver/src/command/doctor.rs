@@ -73,7 +73,8 @@ fn checks() -> Result<Vec<Check>, super::Failure> {
             Err(failure) => Check::wrong(name, failure.what().to_owned(), failure.advice().unwrap_or_default()),
         });
     }
-    for (name, path) in [("header", &own.header), ("cmake toolchain", &own.cmake)] {
+    for (name, path) in [("header", &own.header), ("cmake toolchain", &own.cmake), ("linker's allocator", &own.malloc)]
+    {
         out.push(match path.is_file() {
             true => Check::fine(name, path.display().to_string()),
             false => Check::wrong(name, format!("{} is missing", path.display()), "install again"),

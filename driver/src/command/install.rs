@@ -25,6 +25,7 @@ pub fn run(args: Args) -> Outcome {
         (own.tool("unseen"), "bin/unseen", 0o755),
         (own.plugin, "lib/unseen/libunseen_pass.so", 0o755),
         (own.runtime, "lib/unseen/libunseen_rt.a", 0o644),
+        (own.malloc, "lib/unseen/libunseen_malloc.so", 0o755),
         (own.header, "include/unseen.h", 0o644),
         (own.cmake, "share/unseen/unseen.cmake", 0o644),
     ] {

@@ -112,9 +112,10 @@ fn run(language: Language) -> Result<ExitCode, Failure> {
     if step.stage == Stage::Link && !is_foreign(&args, &step) {
         let scratch = launch::scratch()?;
         let survey = link::survey(&args, &step);
-        let plan = plan(language, &args, &step, &around, Some((&survey, scratch.path())))?;
+        let mut plan = plan(language, &args, &step, &around, Some((&survey, scratch.path())))?;
         if plan.loads_plugin {
             around.own.check_plugin()?;
+            plan.env.extend(link::allocator(&around.own.malloc, &env));
         }
         if plan.links_runtime {
             around.own.check_runtime()?;

@@ -20,6 +20,7 @@ fn around() -> Surroundings {
             bin: "/unseen/bin".into(),
             plugin: "/unseen/pass.so".into(),
             runtime: "/unseen/rt.a".into(),
+            malloc: "/unseen/malloc.so".into(),
             header: "/unseen/include/unseen.h".into(),
             cmake: "/unseen/unseen.cmake".into(),
         },

@@ -27,6 +27,9 @@ pub const LINK: &str = "UNSEEN_LINK";
 /// Internal, from `unseen-rustc`: what was declined on the way here, as `source: reason`.
 pub const DECLINED: &str = "UNSEEN_DECLINED";
 
+/// The dynamic loader's: libraries that come before all others, separated by spaces or colons.
+const PRELOAD: &str = "LD_PRELOAD";
+
 /// What the caller wants of a link, if not the usual.
 #[derive(Clone, Default, Debug)]
 pub struct Request {
@@ -233,6 +236,13 @@ fn load_plugin(plan: &mut Plan, step: &Step, around: &Surroundings) {
     plan.env.extend(around.build.variables());
     plan.env.push((super::LEVEL, level.into()));
     plan.env.push((super::SCOPE, "program".into()));
+}
+
+/// The linker's allocations go to our allocator, unless the user preloads something, or the allocator is not there: it only saves
+/// time.
+pub fn allocator(malloc: &Path, env: &HashMap<OsString, OsString>) -> Option<(&'static str, String)> {
+    let path = malloc.to_str().filter(|p| !p.contains([' ', ':']) && malloc.exists())?;
+    (!env.contains_key(OsStr::new(PRELOAD))).then(|| (PRELOAD, path.to_owned()))
 }
 
 /// The lines of the list of inputs.
