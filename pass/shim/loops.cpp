@@ -117,6 +117,9 @@ void copy(Loop &L, const Function &Probe, ArrayRef<Word> Words, GlobalVariable &
     for (Instruction &I : make_early_inc_range(*Copy))
       if (number(I, Probe))
         I.eraseFromParent();
+  // What runs a few times need not be unrolled.
+  for (Loop *Inner : L.getLoopsInPreorder())
+    addStringMetadataToLoop(Inner, "llvm.loop.disable_nonforced", 1);
 
   Instruction *Old = Preheader->getTerminator();
   IRBuilder<> Build(Old);
