@@ -11,6 +11,7 @@ use toolbox::{llvm, root, text, tools};
 fn both_bodies_do_what_the_program_does() {
     for (compiler, plain, source) in [
         ("unseen-clang", llvm("clang"), "c/off/control.c"),
+        ("unseen-clang", llvm("clang"), "c/off/jumps.c"),
         ("unseen-clang", llvm("clang"), "c/off/loops.c"),
         ("unseen-clang", llvm("clang"), "c/cover/control.c"),
         ("unseen-clang++", llvm("clang++"), "cpp/off/exceptions.cpp"),
@@ -45,6 +46,32 @@ fn the_second_body_has_no_probes_and_calls_second_bodies() {
     assert!(body("fib").contains("__unseen_epoch"));
     assert!(body("fib.on").contains("<fib.on>") && body("fib.off").contains("<fib.off>"));
     assert!(!body("fib.off").contains("__unseen_epoch"));
+}
+
+#[test]
+fn the_second_body_does_not_jump_over_jumps() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let source = root().join("testdata/programs/c/off/jumps.c");
+    build(dir.path(), &tools().join("unseen-clang"), &source, "ours", "-O2");
+    let code = disassembly(dir.path());
+    let second: Vec<_> =
+        code.split("\n\n").filter(|part| part.lines().next().is_some_and(|l| l.ends_with(".off>:"))).collect();
+    assert!(second.len() > 3);
+    for body in second {
+        let lines: Vec<Vec<&str>> = body.lines().skip(1).map(|l| l.split_whitespace().collect()).collect();
+        for line in lines.windows(3) {
+            let [branch, jump, next] = [&line[0], &line[1], &line[2]].map(|words| words.get(1).copied().unwrap_or(""));
+            let reversible = branch.starts_with('j') && !["jmp", "jp", "jnp"].contains(&branch);
+            let target = line[0].get(2).and_then(|t| t.strip_prefix("0x")).unwrap_or("");
+            let past = reversible && jump == "jmp" && line[2][0].trim_end_matches(':') == target;
+            assert!(!past, "{branch} past {jump} to {next} in\n{body}");
+        }
+    }
+    // One store costs less than the branch between two bodies.
+    let symbols = text(Command::new(llvm("llvm-nm")).arg("ours").current_dir(dir.path()));
+    let address = |name: &str| symbols.lines().find(|l| l.ends_with(&format!(" {name}"))).map(|l| &l[..16]);
+    assert!(address("seven").is_some() && address("seven") == address("seven.off"), "{symbols}");
+    assert!(address("fold.on").is_some() && address("fold.on") != address("fold.off"), "{symbols}");
 }
 
 #[test]

@@ -89,6 +89,7 @@ private:
   void copyLandingPads(MachineFunction &MF);
   void dropQuestions(MachineFunction &MF, ArrayRef<MachineBasicBlock *> Originals);
   void shortenJumps(MachineFunction &MF, ArrayRef<MachineBasicBlock *> Originals);
+  bool turnRound(MachineBasicBlock &Jump, MachineBasicBlock &To);
   void adjust(MachineFunction &MF, MachineInstr &MI);
   void call(MachineFunction &MF, MachineInstr &MI, Body B);
 };
@@ -215,6 +216,18 @@ bool canBeCopied(const MachineFunction &MF) {
   return true;
 }
 
+/// Whether a second body saves anything. The branch at the entrance costs more than the only probe of a function that calls
+/// nothing, and is entered through a pointer.
+bool isWorthIt(const MachineFunction &MF) {
+  unsigned Probes = 0;
+  for (const MachineBasicBlock &MBB : MF)
+    for (const MachineInstr &MI : MBB.instrs()) {
+      if (MI.isCall() || (isProbe(MI) && ++Probes > 1))
+        return true;
+    }
+  return !MF.getFunction().hasAddressTaken();
+}
+
 bool OffBody::runOnMachineFunction(MachineFunction &MF) {
   const Function &F = MF.getFunction();
   if (!F.hasFnAttribute(Attribute))
@@ -239,7 +252,7 @@ bool OffBody::runOnMachineFunction(MachineFunction &MF) {
   if (!Found)
     Found.emplace(TII, *MF.getSubtarget().getRegisterInfo());
   const Entrance &Code = *Found;
-  if (!Flag || !Code.known() || !canBeCopied(MF)) {
+  if (!Flag || !Code.known() || !canBeCopied(MF) || !isWorthIt(MF)) {
     // Who calls one of two bodies gets the only one.
     LabelTargets([](MachineBasicBlock *MBB) { return MBB; });
     Label(Entry, symbol(MF, F, On));
@@ -427,23 +440,54 @@ void OffBody::shortenJumps(MachineFunction &MF, ArrayRef<MachineBasicBlock *> Or
       continue;
     SmallVector<MachineBasicBlock *, 8> Predecessors(From->predecessors());
     for (MachineBasicBlock *Predecessor : Predecessors) {
-      bool Jumps = false;
-      for (MachineInstr &MI : Predecessor->terminators())
+      bool Jumps = false, Falls = Predecessor->isLayoutSuccessor(From);
+      for (MachineInstr &MI : Predecessor->terminators()) {
+        // By a table, which is changed below.
+        if (MI.isIndirectBranch())
+          Jumps = true, Falls = false;
         for (MachineOperand &MO : MI.operands())
           if (MO.isMBB() && MO.getMBB() == From) {
             MO.setMBB(To);
             Jumps = true;
           }
+      }
       if (!Jumps)
         continue;
-      if (!Predecessor->isLayoutSuccessor(From))
+      if (!Falls)
         Predecessor->replaceSuccessor(From, To);
       else if (!Predecessor->isSuccessor(To))
         Predecessor->addSuccessor(To);
     }
     for (auto [Old, New] : Tables)
       MF.getJumpTableInfo()->ReplaceMBBInJumpTable(New, From, To);
+    if (turnRound(*From, *To))
+      Blocks.erase(Original);
   }
+}
+
+/// Where a branch leads past a block that only jumps on, and control falls into that block otherwise, the reverse branch
+/// jumps on, and the block goes.
+bool OffBody::turnRound(MachineBasicBlock &Jump, MachineBasicBlock &To) {
+  if (Jump.pred_size() != 1)
+    return false;
+  MachineBasicBlock *From = *Jump.pred_begin(), *Past = nullptr, *Else = nullptr;
+  const TargetInstrInfo &TII = *From->getParent()->getSubtarget().getInstrInfo();
+  SmallVector<MachineOperand, 4> Condition;
+  // Some conditions take two branches, or none of the reverse.
+  if (!From->isLayoutSuccessor(&Jump) || std::distance(From->terminators().begin(), From->terminators().end()) != 1 ||
+      TII.analyzeBranch(*From, Past, Else, Condition) || Condition.empty() || !Jump.isLayoutSuccessor(Past) ||
+      TII.reverseBranchCondition(Condition))
+    return false;
+  DebugLoc Where = From->findBranchDebugLoc();
+  TII.removeBranch(*From);
+  TII.insertBranch(*From, &To, nullptr, Condition, Where);
+  if (From->isSuccessor(&To))
+    From->removeSuccessor(&Jump);
+  else
+    From->replaceSuccessor(&Jump, &To);
+  Jump.removeSuccessor(&To);
+  Jump.eraseFromParent();
+  return true;
 }
 
 /// Lets a direct call go to the same body of the callee, past the branch at its entrance. Not where another
