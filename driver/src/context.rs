@@ -30,6 +30,8 @@ pub const ROLES: &[&str] = &[
     "unseen-strip",
     "unseen-llvm-ar",
     "unseen-llvm-ranlib",
+    "unseen-llvm-nm",
+    "unseen-llvm-strip",
 ];
 
 /// Our own files.

@@ -11,6 +11,7 @@ use toolbox::{llvm, root, text, tools};
 fn both_bodies_do_what_the_program_does() {
     for (compiler, plain, source) in [
         ("unseen-clang", llvm("clang"), "c/off/control.c"),
+        ("unseen-clang", llvm("clang"), "c/off/loops.c"),
         ("unseen-clang", llvm("clang"), "c/cover/control.c"),
         ("unseen-clang++", llvm("clang++"), "cpp/off/exceptions.cpp"),
         ("unseen-clang++", llvm("clang++"), "cpp/cover/objects.cpp"),
@@ -46,9 +47,69 @@ fn the_second_body_has_no_probes_and_calls_second_bodies() {
         let off = body(&format!("{function}.off"));
         assert!(!off.contains("__unseen_counters"), "{off}");
     }
-    assert!(body("fib").contains("__unseen_off"));
+    assert!(body("fib").contains("__unseen_epoch"));
     assert!(body("fib.on").contains("<fib.on>") && body("fib.off").contains("<fib.off>"));
-    assert!(!body("fib.off").contains("__unseen_off"));
+    assert!(!body("fib.off").contains("__unseen_epoch"));
+}
+
+#[test]
+fn loops_lose_their_probes_in_the_second_body_and_ask_for_nothing() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let source = root().join("testdata/programs/c/off/loops.c");
+    build(dir.path(), &tools().join("unseen-clang"), &source, "ours", "-O2");
+    let code =
+        text(Command::new(llvm("llvm-objdump")).args(["-d", "--no-show-raw-insn", "ours"]).current_dir(dir.path()));
+    let body = |label: &str| {
+        let start = code.find(&format!("<{label}>:\n")).unwrap_or_else(|| panic!("no {label} in\n{code}"));
+        let rest = &code[start..];
+        &rest[..rest.find("\n\n").unwrap_or(rest.len())]
+    };
+    for function in ["sum", "find", "nested", "automaton", "collatz", "fill"] {
+        let on = body(&format!("{function}.on"));
+        assert!(on.contains("__unseen_epoch"), "{function} has a loop with a copy: {on}");
+        let off = body(&format!("{function}.off"));
+        assert!(!off.contains("__unseen"), "{off}");
+    }
+    assert!(body("sum.off").contains("xmm"), "the loop is vectorised: {}", body("sum.off"));
+}
+
+/// What the report says of the lines of a function: those that were not reached.
+fn missed(dir: &Path, arguments: &[&str]) -> String {
+    text(Command::new(tools().join("unseen")).args(["run", "--", "./ours"]).args(arguments).current_dir(dir));
+    let report = text(Command::new(tools().join("unseen")).args(["report", "--format", "lcov"]).current_dir(dir));
+    report.lines().filter(|l| l.starts_with("DA:") && l.ends_with(",0")).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn whoever_forgets_what_was_covered_begins_another_epoch() {
+    let source = root().join("testdata/programs/c/off/epochs.c");
+    let here = |line: &str| {
+        let text = std::fs::read_to_string(&source).expect("a program");
+        1 + text.lines().position(|l| l.contains(line)).unwrap_or_else(|| panic!("no line {line}"))
+    };
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    text(
+        Command::new(tools().join("unseen-clang"))
+            .args(["-O2", "-I"])
+            .arg(root().join("runtime/include"))
+            .args(["-o", "ours"])
+            .arg(&source)
+            .current_dir(dir.path()),
+    );
+    // The loop ran ten times before, and once after.
+    let lines = missed(dir.path(), &["reset"]);
+    assert!(!lines.contains(&format!("DA:{},0", here("s += p[i] & 1 ? 3"))), "{lines}");
+    assert!(lines.contains(&format!("DA:{},0", here("s += p[i] & 1 ? 5"))), "reset forgets: {lines}");
+    // The file of the child alone.
+    for (mode, line) in [("fork", "s += p[i] & 1 ? 5"), ("kill", "s = s & 1 ? s * 3")] {
+        std::fs::remove_dir_all(dir.path().join(".unseen")).expect("a store");
+        text(Command::new(tools().join("unseen")).args(["run", "--", "./ours", mode]).current_dir(dir.path()));
+        let report =
+            text(Command::new(tools().join("unseen")).args(["report", "--format", "lcov"]).current_dir(dir.path()));
+        let expected = if mode == "fork" { 2 } else { 1 };
+        let row = format!("DA:{},{expected}", here(line));
+        assert!(report.lines().any(|l| l == row), "{mode}: no {row} in {report}");
+    }
 }
 
 #[test]

@@ -92,6 +92,34 @@ fn cmake() {
     assert!(cache.contains(&format!("{}/unseen-ar", tools().display())), "the toolchain file names our archiver");
 }
 
+/// With nothing but CC and CXX, and an LLVM on the PATH that knows no bitcode of ours.
+#[test]
+fn cmake_without_a_toolchain_file_finds_our_tools() {
+    let place = sources();
+    place.write(
+        "CMakeLists.txt",
+        "cmake_minimum_required(VERSION 3.16)\nproject(half C CXX)\nadd_library(half STATIC half.c)\n\
+         add_executable(main main.c)\ntarget_link_libraries(main half)\ninstall(TARGETS main)\n",
+    );
+    for tool in ["ar", "ranlib", "nm", "strip"] {
+        let old = format!("old/llvm-{tool}");
+        place.write(&old, "#!/bin/sh\necho \"$0 is of another LLVM\" >&2\nexit 1\n");
+        place.shell(&format!("chmod +x {old}")).fine();
+    }
+    let log = ">log 2>&1 || { cat log; exit 1; }";
+    let path = "PATH=$PWD/old:$PATH";
+    place.shell(&format!("{path} CC=unseen-clang CXX=unseen-clang++ cmake -B b {log}")).fine();
+    place.shell(&format!("{path} cmake --build b {log}")).fine();
+    place.shell(&format!("{path} DESTDIR=$PWD/staged cmake --install b --strip --prefix /usr {log}")).fine();
+    // Stripped, it still says what it is.
+    assert_eq!(place.function("staged/usr/bin/main", "half").as_deref(), Some("cover"));
+    let cache = std::fs::read_to_string(place.path("b/CMakeCache.txt")).unwrap();
+    for tool in ["ar", "ranlib", "nm", "strip"] {
+        let line = format!("CMAKE_{}:FILEPATH={}/unseen-llvm-{tool}\n", tool.to_uppercase(), tools().display());
+        assert!(cache.contains(&line), "{line:?} is not in the cache");
+    }
+}
+
 #[test]
 fn meson() {
     let place = sources();

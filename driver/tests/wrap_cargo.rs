@@ -135,3 +135,40 @@ fn tests_that_call_cargo_get_a_cargo_of_their_own() {
     place.run("cargo unseen test").fine();
     assert!(!place.instrumented("inner/target/debug/inner"));
 }
+
+#[test]
+fn programs_and_tests_get_the_users_environment() {
+    let place = Place::new();
+    place.write("Cargo.toml", "[package]\nname = \"outer\"\nedition = \"2024\"\n[workspace]\n");
+    place.shell("mkdir -p src tests .cargo").fine();
+    // Ours are there while the build script runs.
+    place.write(
+        "build.rs",
+        "fn main() { assert!(std::env::var(\"CC_x86_64_unknown_linux_gnu\").unwrap().ends_with(\"unseen-clang\")); }",
+    );
+    let show = "for (name, value) in std::env::vars() {
+            let ours = [\"UNSEEN_DIR\", \"UNSEEN_RUN\"].contains(&name.as_str()) || name == \"PATH\";
+            if !ours && (name.contains(\"UNSEEN\") || value.contains(\"unseen-\") || name.starts_with(\"AR_\")) {
+                println!(\"{name}={value}\");
+            }
+        }
+        assert!(std::env::var_os(\"UNSEEN_DIR\").is_some());";
+    place.write("src/main.rs", &format!("fn main() {{ {show} std::process::exit(7) }}"));
+    place.write("tests/one.rs", &format!("#[test] fn shows() {{ {show} }}"));
+    let mine = [("AR_x86_64-unknown-linux-gnu", "my-ar"), ("UNSEEN_EXCLUDE", "none")];
+    let expected = ["AR_x86_64-unknown-linux-gnu=my-ar", "UNSEEN_EXCLUDE=none"];
+    let shown = |text: &str| {
+        let mut lines: Vec<_> = text.lines().filter(|l| l.contains('=')).map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let ran = place.run_with("cargo unseen run -q -- x", &mine);
+    assert_eq!((ran.code, shown(&ran.stdout)), (Some(7), expected.map(str::to_owned).to_vec()), "{}", ran.stderr);
+    let ran = place.run_with("cargo unseen test -q --test one -- --nocapture", &mine).fine();
+    assert_eq!(shown(&ran.stdout), expected);
+    // A runner of the user's is the one that runs.
+    place.write("my-runner", "#!/bin/sh\necho \"mine ran ${1##*/}\"\n");
+    place.shell("chmod +x my-runner").fine();
+    place.write(".cargo/config.toml", &format!("[target.{LIBRARY}]\nrunner = \"./my-runner\"\n"));
+    assert_eq!(place.run("cargo unseen run -q").fine().stdout, "mine ran outer\n");
+}

@@ -2,8 +2,8 @@
 // predictable branch where it is entered from outside, and nothing elsewhere. Done on machine code just before it is
 // written out: the work of the optimiser and of the code generator is not done twice.
 //
-//   f:     cmpb $0, __unseen_off(%rip)
-//          jne  f.off
+//   f:     cmpl $0, __unseen_epoch(%rip)
+//          je   f.off
 //   f.on:  ...                                       f.off:  ...
 //          movb $1, __unseen_counters+7(%rip)
 //          call g.on                                         call g.off
@@ -35,7 +35,7 @@ namespace {
 // pass/src/emit.rs and pass/src/instrument/off.rs
 constexpr StringLiteral Attribute = "unseen-off";
 constexpr StringLiteral Counters = "__unseen_counters";
-constexpr StringLiteral Switch = "__unseen_off";
+constexpr StringLiteral Epoch = "__unseen_epoch";
 
 /// The instructions of the branch at the entrance. LLVM does not publish a target's own names, so they are looked up.
 struct Entrance {
@@ -45,7 +45,7 @@ struct Entrance {
   explicit Entrance(const TargetInstrInfo &TII, const TargetRegisterInfo &TRI) {
     for (unsigned Op = 0; Op < TII.getNumOpcodes(); ++Op) {
       StringRef Name = TII.getName(Op);
-      if (Name == "CMP8mi")
+      if (Name == "CMP32mi")
         Compare = Op;
       else if (Name == "JCC_1")
         Jump = Op;
@@ -58,7 +58,7 @@ struct Entrance {
   }
   bool known() const { return Compare && Jump && Mark && Counter; }
 };
-constexpr unsigned NotEqual = 5; // X86::COND_NE
+constexpr unsigned Equal = 4; // X86::COND_E
 
 enum Body { On, Off };
 
@@ -85,6 +85,7 @@ private:
   }
   void copyBlock(MachineFunction &MF, const MachineBasicBlock &From, MachineBasicBlock &To);
   void copyLandingPads(MachineFunction &MF);
+  void dropQuestions(MachineFunction &MF, ArrayRef<MachineBasicBlock *> Originals);
   void shortenJumps(MachineFunction &MF, ArrayRef<MachineBasicBlock *> Originals);
   void adjust(MachineFunction &MF, MachineInstr &MI);
   void call(MachineFunction &MF, MachineInstr &MI, Body B);
@@ -153,13 +154,21 @@ bool OffBody::doInitialization(Module &M) {
   return !Tables.empty();
 }
 
-bool isProbe(const MachineInstr &MI) {
-  if (!MI.mayStore() || MI.isCall() || MI.isInlineAsm())
+/// Whether an instruction refers to a variable of ours whose name begins so.
+bool names(const MachineInstr &MI, StringRef Name) {
+  if (MI.isCall() || MI.isInlineAsm())
     return false;
   for (const MachineOperand &MO : MI.operands())
-    if (MO.isGlobal() && MO.getGlobal()->getName() == Counters)
+    if (MO.isGlobal() && MO.getGlobal()->getName().starts_with(Name))
       return true;
   return false;
+}
+
+bool isProbe(const MachineInstr &MI) { return MI.mayStore() && names(MI, Counters); }
+
+/// Whether a block looks whether all counters of a loop are set, as loops.cpp lets it. That is nothing to ask here.
+bool asks(const MachineBasicBlock &MBB) {
+  return any_of(MBB, [](const MachineInstr &MI) { return MI.mayLoad() && !MI.mayStore() && names(MI, Counters); });
 }
 
 /// Whether assembly text may define a label with a name: such a label may stand once only. Numbers may stand again; a colon
@@ -224,7 +233,7 @@ bool OffBody::runOnMachineFunction(MachineFunction &MF) {
       Label(*Copy(At), MF.getContext().getOrCreateSymbol(targetName(F, I)));
     }
   };
-  const GlobalVariable *Flag = F.getParent()->getNamedGlobal(Switch);
+  const GlobalVariable *Flag = F.getParent()->getNamedGlobal(Epoch);
   Entrance Code(TII, *MF.getSubtarget().getRegisterInfo());
   if (!Flag || !Code.known() || !canBeCopied(MF)) {
     // Who calls one of two bodies gets the only one.
@@ -257,6 +266,7 @@ bool OffBody::runOnMachineFunction(MachineFunction &MF) {
   }
   for (MachineBasicBlock *MBB : Originals)
     copyBlock(MF, *MBB, *Blocks[MBB]);
+  dropQuestions(MF, Originals);
   shortenJumps(MF, Originals);
   copyLandingPads(MF);
   LabelTargets([&](MachineBasicBlock *MBB) { return Blocks[MBB]; });
@@ -284,7 +294,7 @@ bool OffBody::runOnMachineFunction(MachineFunction &MF) {
       .setMIFlag(MachineInstr::FrameSetup);
   BuildMI(*Choice, Choice->end(), DebugLoc(), TII.get(Code.Jump))
       .addMBB(OffEntry)
-      .addImm(NotEqual)
+      .addImm(Equal)
       .setMIFlag(MachineInstr::FrameSetup);
   Choice->addSuccessor(&Entry, BranchProbability(1, 2));
   Choice->addSuccessor(OffEntry, BranchProbability(1, 2));
@@ -330,6 +340,62 @@ void OffBody::adjust(MachineFunction &MF, MachineInstr &MI) {
     MI.setPostInstrSymbol(MF, nullptr);
 }
 
+/// In the second body every loop runs its copy: nothing asks whether it may, and the loop with the probes goes.
+void OffBody::dropQuestions(MachineFunction &MF, ArrayRef<MachineBasicBlock *> Originals) {
+  const TargetInstrInfo &TII = *MF.getSubtarget().getInstrInfo();
+  SmallPtrSet<const MachineBasicBlock *, 8> Asking;
+  for (MachineBasicBlock *Original : Originals)
+    if (asks(*Original))
+      Asking.insert(Blocks[Original]);
+  if (Asking.empty())
+    return;
+  for (MachineBasicBlock *Original : Originals) {
+    MachineBasicBlock *From = Blocks[Original], *True = nullptr, *False = nullptr;
+    SmallVector<MachineOperand, 4> Condition;
+    if (Asking.contains(From) || TII.analyzeBranch(*From, True, False, Condition) || Condition.empty())
+      continue;
+    if (!False)
+      False = From->getNextNode();
+    if (!False || Asking.contains(True) == Asking.contains(False))
+      continue;
+    MachineBasicBlock *Keep = Asking.contains(True) ? False : True, *Drop = Keep == True ? False : True;
+    TII.removeBranch(*From);
+    if (!From->isLayoutSuccessor(Keep))
+      TII.insertBranch(*From, Keep, nullptr, {}, DebugLoc());
+    From->removeSuccessor(Drop);
+    for (MachineInstr &MI : make_early_inc_range(*From))
+      if (names(MI, Epoch))
+        MI.eraseFromParent();
+  }
+
+  SmallPtrSet<MachineBasicBlock *, 32> Reached;
+  SmallVector<MachineBasicBlock *, 32> Work;
+  for (MachineBasicBlock *Original : Originals)
+    if (Original == Originals[0] || Original->isEHPad() || Original->isIRBlockAddressTaken())
+      Work.push_back(Blocks[Original]);
+  while (!Work.empty()) {
+    MachineBasicBlock *MBB = Work.pop_back_val();
+    if (Reached.insert(MBB).second)
+      Work.append(MBB->succ_begin(), MBB->succ_end());
+  }
+  SmallVector<MachineBasicBlock *, 16> Gone;
+  for (MachineBasicBlock *Original : Originals)
+    if (!Reached.contains(Blocks[Original]))
+      Gone.push_back(Original);
+  // Calls and jumps by table leave traces elsewhere. A loop that was copied has no calls.
+  for (MachineBasicBlock *Original : Gone)
+    for (const MachineInstr &MI : *Original)
+      if (MI.isCall() || MI.isIndirectBranch() || MI.isEHLabel())
+        return;
+  for (MachineBasicBlock *Original : Gone)
+    while (!Blocks[Original]->succ_empty())
+      Blocks[Original]->removeSuccessor(Blocks[Original]->succ_begin());
+  for (MachineBasicBlock *Original : Gone) {
+    Blocks[Original]->eraseFromParent();
+    Blocks.erase(Original);
+  }
+}
+
 /// Where a block leads that only jumps on.
 MachineBasicBlock *jumpsTo(const MachineBasicBlock &MBB) {
   if (MBB.isEHPad() || MBB.isIRBlockAddressTaken() || MBB.succ_size() != 1)
@@ -349,8 +415,8 @@ MachineBasicBlock *jumpsTo(const MachineBasicBlock &MBB) {
 /// themselves stay, for those who fall into them.
 void OffBody::shortenJumps(MachineFunction &MF, ArrayRef<MachineBasicBlock *> Originals) {
   for (MachineBasicBlock *Original : Originals) {
-    MachineBasicBlock *From = Blocks[Original];
-    if (Original->isIRBlockAddressTaken())
+    MachineBasicBlock *From = Blocks.lookup(Original);
+    if (!From || Original->isIRBlockAddressTaken())
       continue;
     MachineBasicBlock *To = jumpsTo(*From);
     if (!To)

@@ -6,6 +6,9 @@
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Transforms/Scalar/LoopDeletion.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -30,7 +33,7 @@ void unseen_shim_register_off();
 namespace {
 
 // What unseen_pass_step answers; the values are those of plugin.rs.
-enum Step { None = -1, Cover = 0, Print = 1, Link = 2, Last = 3 };
+enum Step { None = -1, Cover = 0, Print = 1, Link = 2, Settle = 3, Last = 4 };
 
 struct UnseenPass : PassInfoMixin<UnseenPass> {
   int Step;
@@ -56,24 +59,57 @@ OptimizationLevel level(int Code) {
   }
 }
 
+// LLVM gives no way to change the options of a pass builder that someone else made; the linker's are those of the level
+// that the driver asks it for, at which nothing is vectorised. An explicit instantiation may name what is private.
+PipelineTuningOptions &tuning(PassBuilder &PB);
+template <PipelineTuningOptions PassBuilder::*Member> struct Tuning {
+  friend PipelineTuningOptions &tuning(PassBuilder &PB) { return PB.*Member; }
+};
+template struct Tuning<&PassBuilder::PTO>;
+
+// The pipeline of a level with what clang turns on at that level.
+ModulePassManager pipeline(const PassBuilder &Linkers, int Code) {
+  PassBuilder PB = Linkers;
+  bool Vectorize = Code == '2' || Code == '3' || Code == 's';
+  tuning(PB).LoopVectorization = Vectorize;
+  tuning(PB).SLPVectorization = Vectorize;
+  return PB.buildPerModuleDefaultPipeline(level(Code));
+}
+
 // The pass on the pristine module, then the whole pipeline that the compile steps left out: one that sees all of the
 // program at once. The driver asks the linker for level 1, at which its own pipeline adds next to nothing; the two
 // pipelines that link-time optimisation usually runs one after the other would take half as long again.
 void addLink(PassBuilder &PB, ModulePassManager &MPM) {
-  MPM.addPass(UnseenPass(Link));
   int Code = unseen_pass_level();
-  if (Code == '0')
+  if (Code == '0') {
+    MPM.addPass(UnseenPass(Cover));
     return;
-  MPM.addPass(PB.buildPerModuleDefaultPipeline(level(Code)));
+  }
+  MPM.addPass(UnseenPass(Link));
+  MPM.addPass(pipeline(PB, Code));
   MPM.addPass(UnseenPass(Last));
+}
+
+// Where functions are inlined and simplified, and loops have yet to be unrolled and vectorised.
+void addSettle(ModulePassManager &MPM) {
+  MPM.addPass(UnseenPass(Settle));
+  FunctionPassManager FPM;
+  FPM.addPass(SimplifyCFGPass());
+  FPM.addPass(createFunctionToLoopPassAdaptor(LoopDeletionPass()));
+  MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
 }
 
 } // namespace
 
 extern "C" void unseen_shim_register(PassBuilder &PB) {
+  PB.registerOptimizerEarlyEPCallback([](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
+    if (Level != OptimizationLevel::O0)
+      addSettle(MPM);
+  });
   if (unseen_pass_per_unit()) {
-    PB.registerPipelineStartEPCallback(
-        [](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(UnseenPass(Link)); });
+    PB.registerPipelineStartEPCallback([](ModulePassManager &MPM, OptimizationLevel Level) {
+      MPM.addPass(UnseenPass(Level == OptimizationLevel::O0 ? Cover : Link));
+    });
     return;
   }
   unseen_shim_register_off();
@@ -98,6 +134,30 @@ extern "C" BasicBlock *unseen_shim_split_edge(Instruction *Terminator, unsigned 
   CriticalEdgeSplittingOptions Options;
   Options.setMergeIdenticalEdges();
   return SplitCriticalEdge(Terminator, Successor, Options);
+}
+
+// Declares a function of one number that nobody defines: for the optimiser it changes something that the program can't
+// see, and costs nothing where functions are inlined.
+extern "C" Function *unseen_shim_declare_probe(Module *M, const char *Name, size_t Length) {
+  LLVMContext &C = M->getContext();
+  auto *Type = FunctionType::get(Type::getVoidTy(C), {Type::getInt32Ty(C)}, false);
+  auto *F = Function::Create(Type, GlobalValue::ExternalLinkage, StringRef(Name, Length), M);
+  for (Attribute::AttrKind Kind : {Attribute::NoCallback, Attribute::NoFree, Attribute::NoMerge, Attribute::NoSync,
+                                   Attribute::NoUnwind, Attribute::WillReturn})
+    F->addFnAttr(Kind);
+  F->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
+  F->addFnAttr("call-inline-cost", "0");
+  return F;
+}
+
+// Before probes become stores: who was said to change only what the program can't see now changes a global.
+extern "C" void unseen_shim_admit_stores(Module *M) {
+  for (Function &F : *M) {
+    MemoryEffects Effects = F.getMemoryEffects();
+    MemoryEffects True = Effects | MemoryEffects(IRMemLocation::Other, ModRefInfo::ModRef);
+    if (!F.isDeclaration() && isModSet(Effects.getModRef(IRMemLocation::InaccessibleMem)) && True != Effects)
+      F.setMemoryEffects(True);
+  }
 }
 
 extern "C" void unseen_shim_append_ctor(Module *M, Function *F) { appendToGlobalCtors(*M, F, 0); }

@@ -1,19 +1,20 @@
 //! What the runtime and the driver need inside the module: counters, the module record, constructor and
 //! destructor, the manifest. The only file that names hooks, sections and our own symbols.
 
-use crate::llvm::{self, Field, Global, Module};
+use crate::llvm::{self, Field, Function, Global, Module};
 use crate::options::Options;
 use crate::plan::Plan;
 use std::fmt::Write;
 use unseen_abi::deps::Deps;
-use unseen_abi::manifest::{Cover, Function, Manifest};
+use unseen_abi::manifest::{self, Cover, Manifest};
 use unseen_abi::mechanism::Mechanisms;
 use unseen_abi::module::{COUNTER_PAGE, ModuleRecord};
 use unseen_abi::{ABI_VERSION, hooks, sections};
 
 const DONE_FLAG: &str = "unseen";
 const COUNTERS: &str = "__unseen_counters";
-const OFF: &str = "__unseen_off";
+const PROBE: &str = "__unseen_probe";
+const EPOCH: &str = "__unseen_epoch";
 const RECORD: &str = "__unseen_module";
 const CONSTRUCTOR: &str = "__unseen_enter";
 const DESTRUCTOR: &str = "__unseen_leave";
@@ -38,6 +39,21 @@ pub fn existing_counters(module: Module) -> Option<Global> {
     module.global(COUNTERS)
 }
 
+/// Declares what a probe calls until it becomes a store.
+pub fn probe(module: Module) -> Function {
+    module.declare_probe(PROBE)
+}
+
+/// What [`probe`] declared.
+pub fn existing_probe(module: Module) -> Option<Function> {
+    module.function(PROBE)
+}
+
+/// The module's epoch, which [`registration`] added.
+pub fn existing_epoch(module: Module) -> Option<Global> {
+    module.global(EPOCH)
+}
+
 /// Makes the module introduce itself to the runtime when it is loaded, and take its leave when it goes.
 pub fn registration(module: Module, manifest: &Manifest, counters: Global) {
     // The fields of ModuleRecord, in order.
@@ -49,7 +65,7 @@ pub fn registration(module: Module, manifest: &Manifest, counters: Global) {
             Field::Bytes(manifest.id.to_vec()),
             Field::Address(Some(counters)),
             Field::I64(u64::from(manifest.counters)),
-            Field::Address(Some(module.add_bytes(OFF, 1, 1))),
+            Field::Address(Some(module.add_i32(EPOCH, 1))),
         ],
     );
     module.add_constructor(module.add_caller(CONSTRUCTOR, &hooks::ENTER, record));
@@ -58,7 +74,7 @@ pub fn registration(module: Module, manifest: &Manifest, counters: Global) {
 
 /// The manifest of a plan.
 pub fn manifest(plan: &Plan, options: &Options) -> Manifest {
-    let functions = plan.functions.iter().map(|f| Function {
+    let functions = plan.functions.iter().map(|f| manifest::Function {
         name: f.name.clone(),
         source_name: f.source_name.clone(),
         place: f.place,

@@ -13,11 +13,13 @@ pub mod options;
 pub mod plan;
 mod plugin;
 
+use instrument::cover::Loops;
 use llvm::Module;
 use options::Options;
 use unseen_abi::mechanism::Mechanism;
 
-/// Runs the pass on a module. Returns whether it was changed: a second run changes nothing.
+/// Runs the pass on a module, before it is optimised; [`settle`] must follow. Returns whether it was changed: a second run
+/// changes nothing.
 pub fn run(module: Module, options: &Options) -> bool {
     if emit::is_done(module) {
         return false;
@@ -27,10 +29,9 @@ pub fn run(module: Module, options: &Options) -> bool {
     let deps = options.mechanisms.has(Mechanism::State).then(|| analysis::dependencies(module, &functions, &mut plan));
     let manifest = emit::manifest(&plan, options);
     if plan.probe_count() > 0 {
-        let counters = emit::counters(module, plan.probe_count());
-        instrument::cover::run(&functions, &plan, counters);
+        instrument::cover::run(&functions, &plan, emit::probe(module));
         instrument::verify(&functions, "cover");
-        emit::registration(module, &manifest, counters);
+        emit::registration(module, &manifest, emit::counters(module, plan.probe_count()));
     }
     emit::manifest_section(module, &manifest);
     if let Some(deps) = deps {
@@ -38,6 +39,17 @@ pub fn run(module: Module, options: &Options) -> bool {
     }
     llvm::strip_units(module, options::ADDED_LINES);
     emit::mark_done(module);
+    true
+}
+
+/// Makes stores of the probes that [`run`] left as calls: when functions are inlined and simplified, before loops are unrolled
+/// and vectorised.
+pub fn settle(module: Module, loops: Loops) -> bool {
+    let Some(probe) = emit::existing_probe(module) else { return false };
+    let counters = emit::existing_counters(module).expect("probes have counters");
+    let epoch = emit::existing_epoch(module).expect("counters have an epoch");
+    instrument::cover::settle(module, probe, counters, (loops == Loops::Copy).then_some(epoch));
+    instrument::verify(&module.functions(), "settle");
     true
 }
 

@@ -16,10 +16,14 @@ pub use llvm_sys::LLVMOpcode as Opcode;
 unsafe extern "C" {
     // pass/shim/plugin.cpp
     fn unseen_shim_split_edge(terminator: LLVMValueRef, successor: u32) -> LLVMBasicBlockRef;
+    fn unseen_shim_declare_probe(module: LLVMModuleRef, name: *const c_char, length: usize) -> LLVMValueRef;
+    fn unseen_shim_admit_stores(module: LLVMModuleRef);
     fn unseen_shim_append_ctor(module: LLVMModuleRef, function: LLVMValueRef);
     fn unseen_shim_append_dtor(module: LLVMModuleRef, function: LLVMValueRef);
     fn unseen_shim_strip_units(module: LLVMModuleRef, marker: *const c_char, length: usize);
     fn unseen_shim_subprogram_name(subprogram: LLVMMetadataRef, length: *mut usize) -> *const u8;
+    // pass/shim/loops.cpp
+    fn unseen_shim_copy_loops(probe: LLVMValueRef, counters: LLVMValueRef, epoch: LLVMValueRef);
 }
 
 /// A module.
@@ -115,11 +119,36 @@ mod views {
             (!global.is_null()).then_some(Global(global))
         }
 
+        /// The function of that name.
+        pub fn function(self, name: &str) -> Option<Function> {
+            let name = CString::new(name).expect("our own names hold no NUL");
+            let function = unsafe { LLVMGetNamedFunction(self.0, name.as_ptr()) };
+            (!function.is_null()).then_some(Function(function))
+        }
+
+        /// Declares a function of one number, which for the optimiser changes something that the program can't see.
+        pub fn declare_probe(self, name: &str) -> Function {
+            Function(unsafe { unseen_shim_declare_probe(self.0, name.as_ptr().cast(), name.len()) })
+        }
+
+        /// Takes back of every function that it changes only what the program can't see.
+        pub fn admit_stores(self) {
+            unsafe { unseen_shim_admit_stores(self.0) };
+        }
+
         /// Adds an internal, zero-initialised array of bytes.
         pub fn add_bytes(self, name: &str, size: u64, alignment: u32) -> Global {
             unsafe {
                 let ty = LLVMArrayType2(LLVMInt8TypeInContext(self.context()), size);
                 self.add_global(name, LLVMConstNull(ty), alignment)
+            }
+        }
+
+        /// Adds an internal 32-bit variable.
+        pub fn add_i32(self, name: &str, value: u32) -> Global {
+            unsafe {
+                let init = LLVMConstInt(LLVMInt32TypeInContext(self.context()), u64::from(value), 0);
+                self.add_global(name, init, 4)
             }
         }
 
@@ -197,6 +226,11 @@ mod views {
         }
     }
 
+    /// Gives loops that call `probe` and nothing else a copy without it, to run once all their `counters` were set in this `epoch`.
+    pub fn copy_loops(probe: Function, counters: Global, epoch: Global) {
+        unsafe { unseen_shim_copy_loops(probe.0, counters.0, epoch.0) };
+    }
+
     /// Removes the debug info of compile units that carry `marker` in their flags.
     pub fn strip_units(module: Module, marker: &str) {
         unsafe { unseen_shim_strip_units(module.0, marker.as_ptr().cast(), marker.len()) };
@@ -239,6 +273,19 @@ mod views {
                     LLVMCreateStringAttribute(context, name.as_ptr().cast(), name.len() as u32, c"".as_ptr(), 0);
                 LLVMAddAttributeAtIndex(self.0, llvm_sys::LLVMAttributeFunctionIndex, attribute);
             }
+        }
+
+        /// The functions that call it, each once.
+        pub fn callers(self) -> Vec<Function> {
+            let mut functions = Global(self.0).users();
+            let mut seen = std::collections::HashSet::new();
+            functions.retain(|f| seen.insert(*f));
+            functions
+        }
+
+        /// Removes it from the module; nothing may refer to it.
+        pub fn delete(self) {
+            unsafe { LLVMDeleteFunction(self.0) };
         }
 
         /// The linker's name.
@@ -375,34 +422,6 @@ mod views {
         }
     }
 
-    /// Type-based alias metadata of accesses to the counters in one function.
-    #[derive(Clone, Copy)]
-    pub struct AliasTag(LLVMMetadataRef);
-
-    impl Function {
-        /// A tag that says: aliases nothing of the program's. `None` where the function's own accesses carry no tags.
-        pub fn own_alias_tag(self) -> Option<AliasTag> {
-            unsafe {
-                let context = LLVMGetTypeContext(LLVMTypeOf(self.0));
-                let kind = LLVMGetMDKindIDInContext(context, c"tbaa".as_ptr(), 4);
-                let tag = |i: Inst| Some(LLVMGetMetadata(i.0, kind)).filter(|tag| !tag.is_null());
-                let tag = self.blocks().iter().find_map(|b| b.instructions().find_map(tag))?;
-                // Up from the type that is accessed to the root that all types of the language share.
-                let mut node = *operands(tag).get(1)?;
-                while let [_, parent, ..] = operands(node)[..] {
-                    node = parent;
-                }
-                let name = "unseen counter";
-                let zero = LLVMValueAsMetadata(LLVMConstInt(LLVMInt64TypeInContext(context), 0, 0));
-                let text = LLVMMDStringInContext2(context, name.as_ptr().cast(), name.len());
-                let mut scalar = [text, LLVMValueAsMetadata(node), zero];
-                let scalar = LLVMMDNodeInContext2(context, scalar.as_mut_ptr(), 3);
-                let mut tag = [scalar, scalar, zero];
-                Some(AliasTag(LLVMMDNodeInContext2(context, tag.as_mut_ptr(), 3)))
-            }
-        }
-    }
-
     pub(super) unsafe fn operands(node: LLVMValueRef) -> Vec<LLVMValueRef> {
         unsafe {
             let mut list = vec![std::ptr::null_mut(); LLVMGetMDNodeNumOperands(node) as usize];
@@ -473,25 +492,59 @@ mod views {
             }
         }
 
-        /// Stores the byte 1 to `array[index]` before this instruction, at the source location of `like`.
-        pub fn store_one_before(self, array: Global, index: u32, like: Option<Location>, tag: Option<AliasTag>) {
+        /// Calls `probe` with a number before this instruction, at its source location.
+        pub fn call_probe_before(self, probe: Function, number: u32) {
+            unsafe {
+                let context = LLVMGetTypeContext(LLVMTypeOf(probe.0));
+                let builder = LLVMCreateBuilderInContext(context);
+                LLVMPositionBuilderBefore(builder, self.0);
+                let mut number = LLVMConstInt(LLVMInt32TypeInContext(context), u64::from(number), 0);
+                let ty = LLVMGlobalGetValueType(probe.0);
+                let call = LLVMBuildCall2(builder, ty, probe.0, &mut number, 1, c"".as_ptr());
+                LLVMInstructionSetDebugLoc(call, LLVMInstructionGetDebugLoc(self.0));
+                LLVMDisposeBuilder(builder);
+            }
+        }
+
+        /// Whether it is a call of that function, with a number that is known.
+        pub fn number_called_with(self, function: Function) -> Option<u32> {
+            unsafe {
+                if LLVMIsACallInst(self.0).is_null() || LLVMGetCalledValue(self.0) != function.0 {
+                    return None;
+                }
+                let number = LLVMGetOperand(self.0, 0);
+                (!LLVMIsAConstantInt(number).is_null()).then(|| LLVMConstIntGetZExtValue(number) as u32)
+            }
+        }
+
+        /// Whether it calls anything but an intrinsic.
+        pub fn calls(self) -> bool {
+            let call = matches!(self.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke | Opcode::LLVMCallBr);
+            call && !matches!(self.callee(), Callee::Direct(f) if f.intrinsic() != 0)
+        }
+
+        /// Removes it.
+        pub fn erase(self) {
+            unsafe { LLVMInstructionEraseFromParent(self.0) };
+        }
+
+        /// Stores the byte 1 to `count` elements of `array` from `first` on before this instruction, at its source location; `count` is 1,
+        /// 2 or 4. Volatile: what is set is set at once, whatever becomes of the process.
+        pub fn store_ones_before(self, array: Global, first: u32, count: u32) {
             unsafe {
                 let context = LLVMGetTypeContext(LLVMTypeOf(array.0));
                 let builder = LLVMCreateBuilderInContext(context);
                 LLVMPositionBuilderBefore(builder, self.0);
-                let byte = LLVMInt8TypeInContext(context);
-                let mut offset = LLVMConstInt(LLVMInt64TypeInContext(context), u64::from(index), 0);
-                let address = LLVMConstInBoundsGEP2(byte, array.0, &mut offset, 1);
-                let store = LLVMBuildStore(builder, LLVMConstInt(byte, 1, 0), address);
+                let mut offset = LLVMConstInt(LLVMInt64TypeInContext(context), u64::from(first), 0);
+                let address = LLVMConstInBoundsGEP2(LLVMInt8TypeInContext(context), array.0, &mut offset, 1);
+                let ones = LLVMConstInt(LLVMIntTypeInContext(context, 8 * count), 0x0101_0101 >> (32 - 8 * count), 0);
+                let store = LLVMBuildStore(builder, ones, address);
                 LLVMSetAlignment(store, 1);
-                if let Some(AliasTag(tag)) = tag {
-                    let kind = LLVMGetMDKindIDInContext(context, c"tbaa".as_ptr(), 4);
-                    LLVMSetMetadata(store, kind, LLVMMetadataAsValue(context, tag));
-                }
+                LLVMSetVolatile(store, 1);
                 // Sanitizers may run after us, and threads that set the same byte to 1 would be a race to report.
                 let nothing = LLVMMDNodeInContext2(context, std::ptr::null_mut(), 0);
                 LLVMSetMetadata(store, unchecked(context), LLVMMetadataAsValue(context, nothing));
-                LLVMInstructionSetDebugLoc(store, like.map_or(std::ptr::null_mut(), |l| l.0));
+                LLVMInstructionSetDebugLoc(store, LLVMInstructionGetDebugLoc(self.0));
                 LLVMDisposeBuilder(builder);
             }
         }
@@ -543,4 +596,4 @@ mod views {
         unsafe { String::from_utf8_lossy(std::slice::from_raw_parts(data.cast(), len)).into_owned() }
     }
 }
-pub use views::{AliasTag, Field, strip_units, version};
+pub use views::{Field, copy_loops, strip_units, version};

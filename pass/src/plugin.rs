@@ -1,5 +1,6 @@
 //! Where LLVM comes in: the plugin's entry point and what the shim asks.
 
+use crate::instrument::cover::Loops;
 use crate::llvm::Module;
 use crate::options::{self, Options};
 use std::ffi::{c_char, c_int, c_void};
@@ -44,8 +45,10 @@ const NONE: c_int = -1;
 const COVER: c_int = 0;
 const PRINT: c_int = 1;
 const LINK: c_int = 2;
-const LAST: c_int = 3;
-const DEPS: c_int = 4;
+const SETTLE: c_int = 3;
+const LAST: c_int = 4;
+const PROBES: c_int = 5;
+const DEPS: c_int = 6;
 
 /// The step with that pipeline name.
 ///
@@ -58,6 +61,8 @@ unsafe extern "C" fn unseen_pass_step(name: *const u8, length: usize) -> c_int {
         b"unseen-cover" => COVER,
         b"unseen-print" => PRINT,
         b"unseen-link" => LINK,
+        b"unseen-probes" => PROBES,
+        b"unseen-settle" => SETTLE,
         b"unseen-last" => LAST,
         b"unseen-deps" => DEPS,
         _ => NONE,
@@ -76,7 +81,8 @@ extern "C" fn unseen_pass_level() -> c_int {
     c_int::from(options::level(environment))
 }
 
-/// Runs a step. `COVER` and `LINK` differ only in what the shim adds behind them.
+/// Runs a step. `COVER` does all that there is to do to a module that is not optimised; `LINK` (`PROBES` without what the shim adds
+/// behind it), `SETTLE` and `LAST` come before, in the middle of and after its optimisation.
 ///
 /// # Safety
 /// `module` is a valid module of this process's LLVM.
@@ -91,19 +97,22 @@ unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
     });
     // SAFETY: the shim passes LLVM's own reference.
     let module = unsafe { Module::from_raw(module.cast()) };
-    if step == LAST {
-        return crate::last(module);
+    match step {
+        COVER => crate::run(module, &options) && crate::settle(module, Loops::Leave),
+        LINK | PROBES => crate::run(module, &options),
+        SETTLE => crate::settle(module, Loops::Copy),
+        LAST => crate::last(module),
+        PRINT => {
+            print!("{}", crate::analysis::plan(&module.functions(), &options));
+            false
+        }
+        DEPS => {
+            let mut sources = crate::analysis::sources::Sources::default();
+            print!("{}", crate::analysis::deps::analyse(module, &module.functions(), &mut sources));
+            false
+        }
+        _ => unreachable!("the shim asks for steps that it got from here"),
     }
-    if step == PRINT {
-        print!("{}", crate::analysis::plan(&module.functions(), &options));
-        return false;
-    }
-    if step == DEPS {
-        let mut sources = crate::analysis::sources::Sources::default();
-        print!("{}", crate::analysis::deps::analyse(module, &module.functions(), &mut sources));
-        return false;
-    }
-    crate::run(module, &options)
 }
 
 fn environment(name: &str) -> Option<String> {

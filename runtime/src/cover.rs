@@ -14,6 +14,7 @@ use crate::sys::{self, Errno, File, Open};
 use crate::text::Text;
 use crate::{fork, maps, sink};
 use core::ptr;
+use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use unseen_abi::counters::{COUNTERS_OFFSET, EXTENSION, Header, MAGIC, VERSION, file_size};
 use unseen_abi::event::Kind;
 use unseen_abi::mechanism::Mechanism;
@@ -79,12 +80,34 @@ pub fn enter(run: &'static Run, record: &'static ModuleRecord) -> bool {
     recorded
 }
 
+/// Nothing of the module is recorded: it runs without probes from now on.
+pub fn silence(record: &ModuleRecord) {
+    if let Some(epoch) = epoch(record) {
+        epoch.store(0, SeqCst);
+    }
+}
+
+fn epoch(record: &ModuleRecord) -> Option<&AtomicU32> {
+    // SAFETY: null, or the module's own variable, aligned, which only we write.
+    unsafe { record.epoch.cast::<AtomicU32>().as_ref() }
+}
+
+/// To be called when counters were cleared, not before: a loop that finds its counters set notes the epoch that it read first.
+fn begin_epoch(record: &ModuleRecord) {
+    if let Some(epoch) = epoch(record) {
+        let next = epoch.load(SeqCst).wrapping_add(1).max(1);
+        epoch.store(next, SeqCst);
+    }
+}
+
 /// The process is a new child: it gets files of its own. Where that fails (other root directory, fewer rights, no
 /// descriptors, full disk) it goes on with its parent's file, where nothing is lost.
 pub fn enter_again(run: &'static Run) {
     let Ok(mut scratch) = Scratch::map() else { return };
     modules::visit_recording(|module, record| {
-        let _ = record_to_file(run, module, record, Counts::Leave, &mut scratch);
+        if record_to_file(run, module, record, Counts::Leave, &mut scratch).is_ok() {
+            begin_epoch(record);
+        }
     });
 }
 
@@ -93,6 +116,7 @@ pub fn reset() {
     modules::visit_recording(|_, record| {
         // SAFETY: the module's counters, which are only ever stored to, by anybody.
         unsafe { ptr::write_bytes(record.counters, 0, record.counter_count as usize) };
+        begin_epoch(record);
     });
 }
 
@@ -152,6 +176,7 @@ fn name<'a>(record: &ModuleRecord, pid: u32, time: u64, buffer: &'a mut [u8]) ->
 
 /// Makes a new file of that name; changes `time` until there is none yet.
 fn create(run: &Run, record: &ModuleRecord, pid: u32, time: &mut u64, scratch: &mut Scratch) -> sys::Result<File> {
+    let is_new = run.is_new();
     let mut has_directory = false;
     let mut attempt = 0;
     loop {
@@ -159,7 +184,7 @@ fn create(run: &Run, record: &ModuleRecord, pid: u32, time: &mut u64, scratch: &
         match File::open(path, Open::CreateNew) {
             // Made only when missing: most processes of a run find it.
             Err(Errno::NO_ENTRY) if !has_directory => {
-                run.make_directory(&mut scratch.path)?;
+                run.make_directory(is_new, &mut scratch.path)?;
                 has_directory = true;
             }
             Err(Errno::EXISTS) if attempt < ATTEMPTS => {

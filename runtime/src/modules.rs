@@ -122,7 +122,7 @@ mod tests {
             id: [0; 16],
             counters: ptr::null_mut(),
             counter_count: 0,
-            off: ptr::null_mut(),
+            epoch: ptr::null_mut(),
         };
         Box::leak(Box::new(record))
     }

@@ -21,6 +21,8 @@ pub struct Run {
     directory: &'static [u8],
     /// How many bytes of it name the store.
     store_length: usize,
+    /// Whether this process has not made a file yet.
+    is_new: AtomicBool,
     /// Whether `UNSEEN_RUN` was no name, so that the default was taken, and nobody was told yet.
     was_renamed: AtomicBool,
     /// What the process was under at its start.
@@ -32,6 +34,7 @@ pub struct Run {
 static NOTHING: Run = Run {
     directory: &[],
     store_length: 0,
+    is_new: AtomicBool::new(false),
     was_renamed: AtomicBool::new(false),
     start: Confinement::NONE,
     has_counter_pages: false,
@@ -90,6 +93,7 @@ impl Run {
         let value = Run {
             directory: arena::keep(directory)?,
             store_length,
+            is_new: AtomicBool::new(true),
             was_renamed: AtomicBool::new(!is_name),
             start: Confinement::now(),
             has_counter_pages: process.has_counter_pages,
@@ -111,20 +115,38 @@ impl Run {
         Text::new(buffer).bytes(self.directory).bytes(name).path().ok_or(Errno::NAME_TOO_LONG)
     }
 
-    /// Makes the run's directory, and those of the store around it.
-    pub fn make_directory(&self, buffer: &mut [u8]) -> Result<()> {
+    /// Whether the first file is about to be made. True once, and never in a child.
+    pub fn is_new(&self) -> bool {
+        self.is_new.swap(false, Ordering::Relaxed)
+    }
+
+    /// Makes the run's directory and those of the store around it; with `parents` also what is missing above the store.
+    /// Only a process that starts may ask for that: one that has changed its root directory since would make a second
+    /// store there, which nobody reads.
+    pub fn make_directory(&self, parents: bool, buffer: &mut [u8]) -> Result<()> {
         let all = self.directory.len().saturating_sub(1);
         let runs = self.store_length + 1 + store::RUNS.len();
+        if parents {
+            let slashes = self.directory.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+            for length in slashes.filter(|at| (1..self.store_length).contains(at)) {
+                let _ = self.make_level(length, buffer)?;
+            }
+        }
         let mut result = Ok(());
         for length in [self.store_length, runs, all] {
-            let directory = self.directory.get(..length).unwrap_or_default();
-            let path = Text::new(buffer).bytes(directory).path().ok_or(Errno::NAME_TOO_LONG)?;
-            result = match sys::make_directory(path) {
+            result = match self.make_level(length, buffer)? {
                 Err(Errno::EXISTS) => Ok(()),
                 result => result,
             };
         }
         // A level that could not be made, and was not there, makes the last one fail.
         result
+    }
+
+    /// Makes the directory that the first `length` bytes of the run's directory name. Fails if they don't fit.
+    fn make_level(&self, length: usize, buffer: &mut [u8]) -> Result<Result<()>> {
+        let directory = self.directory.get(..length).unwrap_or_default();
+        let path = Text::new(buffer).bytes(directory).path().ok_or(Errno::NAME_TOO_LONG)?;
+        Ok(sys::make_directory(path))
     }
 }

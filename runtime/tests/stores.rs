@@ -31,7 +31,48 @@ fn unusable(dir: impl AsRef<Path>) {
 #[test]
 fn a_store_in_a_place_where_nothing_can_be_made() {
     unusable("/proc/store");
-    unusable("/no/such/directory/store");
+    unusable("/proc/no/such/directory/store");
+}
+
+#[test]
+fn directories_above_the_store_are_made() {
+    let bench = Bench::new();
+    let program = build(&bench);
+    for (dir, made) in [("a/b//c/./store", "a/b/c/store"), ("deep/", "deep"), ("./x/y/../z", "x/z")] {
+        // From the root, and from where the program is started.
+        for relative in [false, true] {
+            let store = Store::new();
+            let base = if relative { PathBuf::new() } else { store.around().to_path_buf() };
+            let mut command = store.command(&program);
+            command.current_dir(store.around()).env("UNSEEN_DIR", base.join(dir));
+            support::run(&mut command, RECORDED);
+            let [counts] = &support::counts(&store.around().join(made).join("runs/direct"))[..] else {
+                panic!("{dir}")
+            };
+            assert_eq!(counts.hits(), [1, 4999]);
+        }
+    }
+}
+
+#[test]
+fn a_store_below_a_link_to_nowhere_is_not_made() {
+    let store = Store::new();
+    std::os::unix::fs::symlink("nowhere", store.around().join("link")).unwrap();
+    unusable(store.around().join("link/store"));
+    assert!(!store.around().join("nowhere").exists());
+}
+
+#[test]
+fn many_processes_make_a_deep_store_at_once() {
+    let bench = Bench::new();
+    let program = build(&bench);
+    let store = Store::new();
+    let dir = store.around().join("a/b/c/d/e");
+    let start = || store.command(&program).env("UNSEEN_DIR", &dir).spawn().unwrap();
+    for mut child in (0..30).map(|_| start()).collect::<Vec<_>>() {
+        assert_eq!(child.wait().unwrap().code(), Some(2));
+    }
+    assert_eq!(support::counts(&dir.join("runs/direct")).len(), 30);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import resource
 import shutil
+import time
 
 from . import fetch
 from .place import BENCH, ROOT, Failure, shell
@@ -19,6 +21,8 @@ class Tree:
         self.subject, self.toolchain = subject, toolchain
         self.directory = ROOT / "build" / toolchain.name / subject.name
         self.logs = ROOT / "log" / toolchain.name
+        # CPU and wall seconds of each step that was run
+        self.spent = {}
         inherited = {k: v for k, v in os.environ.items() if k not in UNSET and not k.startswith("GIT_")}
         self.env = inherited | toolchain.env | {
             "CFLAGS": "-O2", "CXXFLAGS": "-O2", "JOBS": str(jobs), "BENCH": str(BENCH), "TARGET": toolchain.cargo_output,
@@ -30,9 +34,11 @@ class Tree:
         """Runs the commands of a step; its log is started anew."""
         log = self.logs / f"{self.subject.name}.{step}.log"
         log.unlink(missing_ok=True)
+        before = clocks()
         for command in commands:
             shell(command, cwd=self.directory, env=self.env | dict(env), log=log, timeout=timeout,
                   unprivileged=step == "test" and self.subject.unprivileged)
+        self.spent[step] = tuple(now - then for now, then in zip(clocks(), before))
         return log
 
     def path(self, pattern):
@@ -42,6 +48,12 @@ class Tree:
         if not found:
             raise Failure(f"{self.subject.name}: the build left no {pattern} in {self.directory}")
         return max(found, key=lambda p: p.stat().st_mtime_ns)
+
+
+def clocks():
+    """CPU seconds of all children that have ended, and wall seconds."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime, time.perf_counter()
 
 
 def build(subject, toolchain, jobs=2, fresh=False):

@@ -10,7 +10,7 @@
 ; CHECK: define void @added() {
 ; CHECK-NOT: !dbg
 ; CHECK: define void @kept() !dbg
-; CHECK-NEXT: store i8 1, {{.*}}, !dbg ![[LINE:[0-9]+]]
+; CHECK-NEXT: store volatile i8 1, {{.*}}, !dbg ![[LINE:[0-9]+]]
 ; CHECK-NEXT: call void @g(), !dbg ![[LINE]]
 ; CHECK: !llvm.dbg.cu = !{![[UNIT:[0-9]+]]}
 ; CHECK: ![[UNIT]] = distinct !DICompileUnit({{.*}}file: ![[FILE:[0-9]+]]

@@ -2,10 +2,10 @@
 ; RUN: opt -passes=unseen-cover,verify -S %s | FileCheck %s
 
 ; CHECK: a:
-; CHECK-NEXT: store i8 1
+; CHECK-NEXT: store volatile i8 1
 ; CHECK-NEXT: indirectbr
 ; CHECK: b:
-; CHECK-NEXT: store i8 1
+; CHECK-NEXT: store volatile i8 1
 ; CHECK-NEXT: ret void
 define void @f(ptr %p) {
   indirectbr ptr %p, [label %a, label %b]

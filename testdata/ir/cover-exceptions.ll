@@ -4,7 +4,7 @@
 
 ; CHECK-LABEL: define void @f()
 ; CHECK-NEXT: entry:
-; CHECK-NEXT: store i8 1
+; CHECK-NEXT: store volatile i8 1
 ; CHECK-NEXT: invoke void @g()
 ; CHECK-NEXT: to label %ok unwind label %pad
 ; CHECK: ok:
@@ -12,7 +12,7 @@
 ; CHECK: pad:
 ; CHECK-NEXT: %p = landingpad
 ; CHECK-NEXT: cleanup
-; CHECK-NEXT: store i8 1
+; CHECK-NEXT: store volatile i8 1
 ; CHECK-NEXT: resume
 define void @f() personality ptr @personality {
 entry:

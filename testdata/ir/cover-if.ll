@@ -4,7 +4,7 @@
 ; RUN: opt -passes=unseen-print -disable-output %s | FileCheck %s --check-prefix=PLAN
 
 ; CHECK: @__unseen_counters = internal global [4096 x i8] zeroinitializer, align 4096
-; CHECK: @__unseen_module = internal constant { i32, i32, [16 x i8], ptr, i64, ptr } { i32 48, i32 1, [16 x i8] c"{{.*}}", ptr @__unseen_counters, i64 2, ptr @__unseen_off }
+; CHECK: @__unseen_module = internal constant { i32, i32, [16 x i8], ptr, i64, ptr } { i32 48, i32 1, [16 x i8] c"{{.*}}", ptr @__unseen_counters, i64 2, ptr @__unseen_epoch }
 ; CHECK: @llvm.global_ctors = appending global {{.*}} i32 0, ptr @__unseen_enter, ptr null
 ; CHECK: @llvm.global_dtors = appending global {{.*}} i32 0, ptr @__unseen_leave, ptr null
 
@@ -25,10 +25,10 @@ entry:
   br i1 %c, label %then, label %end, !dbg !7
 
 ; CHECK: [[EDGE]]:
-; CHECK-NEXT: store i8 1, ptr getelementptr inbounds (i8, ptr @__unseen_counters, i64 1), align 1, !dbg
+; CHECK-NEXT: store volatile i8 1, ptr getelementptr inbounds (i8, ptr @__unseen_counters, i64 1), align 1, !dbg
 ; CHECK-NEXT: br label %end
 ; CHECK: then:
-; CHECK-NEXT: store i8 1, ptr @__unseen_counters, align 1, !dbg
+; CHECK-NEXT: store volatile i8 1, ptr @__unseen_counters, align 1, !dbg
 ; CHECK-NEXT: call void @g()
 then:
   call void @g(), !dbg !8

@@ -11,7 +11,7 @@
 ; CHECK-NEXT: i8 3, label %b
 ; CHECK-NEXT: i8 4, label %b
 ; CHECK: [[DEFAULT]]:
-; CHECK-NEXT: store i8 1, {{.*}} i64 2
+; CHECK-NEXT: store volatile i8 1, {{.*}} i64 2
 ; CHECK-NEXT: br label %end
 define i32 @f(i8 %x) !dbg !4 {
 entry:

@@ -45,7 +45,7 @@ define void @library() !dbg !4 {
   ret void
 }
 ; CHECK-LABEL: define void @mine()
-; CHECK-NEXT: store i8 1
+; CHECK-NEXT: store volatile i8 1
 define void @mine() !dbg !7 {
   call void @outside(), !dbg !8
   ret void

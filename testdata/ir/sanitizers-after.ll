@@ -3,7 +3,7 @@
 ; RUN: opt -passes='unseen-cover,asan,verify' -S %s | FileCheck %s --implicit-check-not='call void @__asan_report_store'
 
 ; CHECK: define void @f(
-; CHECK: store i8 1, ptr @__unseen_counters, align 1, {{.*}}!nosanitize
+; CHECK: store volatile i8 1, ptr @__unseen_counters, align 1, {{.*}}!nosanitize
 define void @f() sanitize_thread sanitize_address !dbg !10 {
   call void @g(), !dbg !11
   ret void

@@ -11,7 +11,7 @@ use unseen_abi::options;
 
 use super::NewRun;
 use crate::store::manifests::{self, ExtractError, Finder};
-use crate::store::{counters, events};
+use crate::store::{counters, events, pack};
 
 /// What was recorded in a run.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub struct Record {
 }
 
 /// Looks at a run after its program ended, and takes the manifests of all modules it used over into the store: a
-/// report must work after the next build.
+/// report must work after the next build. Packs the counter files if there are many.
 pub fn finish(new: &NewRun) -> Record {
     let (files, problems) = counters::headers(&new.run);
     let log = events::read(&new.run.directory);
@@ -48,6 +48,9 @@ pub fn finish(new: &NewRun) -> Record {
     for event in log.events.iter().filter(|e| e.kind == Kind::Dropped) {
         let [what, why] = [2, 3].map(|i| event.fields.get(i).map_or("", String::as_str));
         *record.dropped.entry(format!("{what}: {}", reason(why))).or_default() += 1;
+    }
+    if let Err(e) = pack::pack(&new.run) {
+        record.warnings.push(format!("cannot pack the counter files in {}: {e}", new.run.directory.display()));
     }
     record
 }

@@ -2,6 +2,7 @@
 //!
 //! A file is read in pieces of fixed size, never mapped: its process may still live, or somebody may cut it.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use unseen_abi::counters::{COUNTERS_OFFSET, EXTENSION, Header, MAGIC, MAX_PATH, VERSION, file_size};
 
-use super::{Fault, ModuleId, Problem, Run};
+use super::{Fault, ModuleId, Problem, Run, pack};
 
 /// How much is read at once.
 const PIECE: usize = 1 << 16;
@@ -29,29 +30,55 @@ pub struct CounterFile {
     pub count: u64,
     /// The executable or shared object the module was loaded from.
     pub binary: PathBuf,
+    /// If it is an entry of a pack, and `file` is that pack: where its bits begin.
+    pub bits: Option<u64>,
 }
 
-/// The headers of all counter files of a run, processes together, in the order of their files' times;
+/// The headers of all counter files of a run, packed or not, processes together, in the order of their files' times;
 /// beside them what is wrong with the others.
 pub fn headers(run: &Run) -> (Vec<CounterFile>, Vec<Problem>) {
-    let (mut files, mut problems) = (Vec::new(), Vec::new());
-    let entries = match fs::read_dir(&run.directory) {
-        Ok(entries) => entries,
-        Err(e) => return (files, vec![Problem { file: run.directory.clone(), fault: e.into() }]),
+    let (mut files, mut problems, mut names) = (Vec::new(), Vec::new(), HashSet::new());
+    let mut list = |extension| {
+        with_extension(&run.directory, extension).unwrap_or_else(|e| {
+            problems.push(Problem { file: run.directory.clone(), fault: e.into() });
+            Vec::new()
+        })
     };
-    for entry in entries {
-        match entry.map(|e| e.path()) {
-            Ok(path) if path.extension() == Some(OsStr::new(EXTENSION)) => match header(&path) {
-                Ok(file) => files.push(file),
-                Err(fault) => problems.push(Problem { file: path, fault }),
-            },
-            Ok(_) => {}
-            Err(e) => problems.push(Problem { file: run.directory.clone(), fault: e.into() }),
+    // Packs last: what is packed meanwhile is in one before it vanishes.
+    let (own, packs) = (list(EXTENSION), list(pack::EXTENSION));
+    let mut gone = Vec::new();
+    for path in own {
+        match header(&path) {
+            Ok(file) => {
+                names.extend(path.file_name().map(OsStr::to_owned));
+                files.push(file);
+            }
+            Err(Fault::Unreadable(e)) if e.kind() == io::ErrorKind::NotFound => gone.push((path, e)),
+            Err(fault) => problems.push(Problem { file: path, fault }),
         }
     }
+    for path in packs {
+        match pack::entries(&path) {
+            Ok(entries) => {
+                files.extend(entries.into_iter().filter(|e| names.insert(e.name.clone())).map(|e| e.counters));
+            }
+            Err(fault) => problems.push(Problem { file: path, fault }),
+        }
+    }
+    gone.retain(|(path, _)| !path.file_name().is_some_and(|name| names.contains(name)));
+    problems.extend(gone.into_iter().map(|(file, e)| Problem { file, fault: e.into() }));
     files.sort_by(|a, b| (a.pid, a.time, &a.file).cmp(&(b.pid, b.time, &b.file)));
     problems.sort_by(|a, b| a.file.cmp(&b.file));
     (files, problems)
+}
+
+/// The files in a directory with that extension, sorted.
+pub fn with_extension(directory: &Path, extension: &str) -> io::Result<Vec<PathBuf>> {
+    let paths: io::Result<Vec<_>> = fs::read_dir(directory)?.map(|e| e.map(|e| e.path())).collect();
+    let mut paths = paths?;
+    paths.retain(|path| path.extension() == Some(OsStr::new(extension)));
+    paths.sort();
+    Ok(paths)
 }
 
 /// Reads and checks the header of one file.
@@ -104,13 +131,24 @@ pub fn header(path: &Path) -> Result<CounterFile, Fault> {
         id,
         count,
         binary: OsStr::from_bytes(binary).into(),
+        bits: None,
     })
 }
 
 impl CounterFile {
     /// Calls `reached` with the number of each counter that is set.
     pub fn for_each_reached(&self, buffer: &mut Vec<u8>, mut reached: impl FnMut(usize)) -> Result<(), Fault> {
-        let mut file = open(&self.file)?;
+        if let Some(bits) = self.bits {
+            return pack::for_each_reached(self, bits, reached);
+        }
+        let mut file = match open(&self.file) {
+            // Packed since its header was read?
+            Err(Fault::Unreadable(e)) if e.kind() == io::ErrorKind::NotFound => match pack::find(&self.file) {
+                Some(packed) => return packed.for_each_reached(buffer, reached),
+                None => return Err(e.into()),
+            },
+            file => file?,
+        };
         file.seek(SeekFrom::Start(COUNTERS_OFFSET as u64))?;
         buffer.resize(PIECE, 0);
         let count = self.count as usize;
@@ -134,7 +172,7 @@ impl CounterFile {
 }
 
 /// Never waits: a pipe with our extension must not hang a report.
-fn open(path: &Path) -> Result<fs::File, Fault> {
+pub fn open(path: &Path) -> Result<fs::File, Fault> {
     let file = fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(Fault::NotAFile) }
 }

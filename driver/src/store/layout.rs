@@ -5,6 +5,7 @@
 //!   store.json               {"version":1}
 //!   runs/<name>/events       what happened (unseen_abi::event)
 //!   runs/<name>/*.cov        one per process and module (unseen_abi::counters)
+//!   runs/<name>/*.pack       those of many dead processes in one ([`super::pack`])
 //!   manifests/<id>.manifest  what the pass said about a module (unseen_abi::manifest)
 //! ```
 

@@ -1,7 +1,7 @@
 //! What runs leave behind, on disk.
 //!
 //! [`layout`] says where things lie, [`runs`] makes and lists runs, [`events`] and [`counters`] read what the
-//! programs wrote, [`merge`] adds the counters of many processes up, [`manifests`] keeps what the pass said about
+//! programs wrote, [`pack`] puts many counter files into one, [`merge`] adds the counters of many processes up, [`manifests`] keeps what the pass said about
 //! each module. Nothing here knows what a counter means: that is `study`.
 
 pub mod binary;
@@ -12,6 +12,7 @@ pub mod layout;
 pub mod manifests;
 pub mod merge;
 pub mod module_id;
+pub mod pack;
 pub mod problem;
 pub mod runs;
 

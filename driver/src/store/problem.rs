@@ -26,6 +26,10 @@ pub enum Fault {
     Foreign,
     #[error("has version {0}, this build of Unseen reads up to {version}", version = unseen_abi::counters::VERSION)]
     Newer(u32),
+    #[error("is not a pack of counter files")]
+    ForeignPack,
+    #[error("is a pack of version {0}, this build of Unseen reads up to {version}", version = super::pack::VERSION)]
+    NewerPack(u32),
     #[error("is cut short: it has {have} of {want} bytes")]
     Truncated { have: u64, want: u64 },
     #[error("is damaged: {0}")]

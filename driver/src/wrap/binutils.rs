@@ -17,9 +17,18 @@ use crate::command::Failure;
 use crate::config;
 use crate::context::{LLVM_ADVICE, Llvm};
 
-/// The names. CMake takes `unseen-` for the prefix of a toolchain and looks for LLVM's archiver under it.
-pub const ROLES: &[&str] =
-    &["unseen-ar", "unseen-ranlib", "unseen-nm", "unseen-strip", "unseen-llvm-ar", "unseen-llvm-ranlib"];
+/// The names. CMake takes `unseen-` for the prefix of a toolchain and looks for LLVM's tools under it, before it takes
+/// those of any LLVM on the PATH.
+pub const ROLES: &[&str] = &[
+    "unseen-ar",
+    "unseen-ranlib",
+    "unseen-nm",
+    "unseen-strip",
+    "unseen-llvm-ar",
+    "unseen-llvm-ranlib",
+    "unseen-llvm-nm",
+    "unseen-llvm-strip",
+];
 
 /// Plays one of the tools.
 pub fn main(role: &str) -> ExitCode {
@@ -29,7 +38,8 @@ pub fn main(role: &str) -> ExitCode {
 fn run(role: &str) -> Result<ExitCode, Failure> {
     let llvm = Llvm::find(&config::environment())?;
     let mut words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if role == "unseen-strip" {
+    let name = role.trim_start_matches("unseen-").trim_start_matches("llvm-");
+    if name == "strip" {
         let bitcode = bitcode_files(&words);
         for path in &bitcode {
             eprintln!(
@@ -48,7 +58,6 @@ fn run(role: &str) -> Result<ExitCode, Failure> {
         let ours = [sections::MANIFEST, sections::INPUTS, sections::DECLINED];
         words.splice(0..0, ours.map(|name| format!("--keep-section={name}").into()));
     }
-    let name = role.trim_start_matches("unseen-").trim_start_matches("llvm-");
     let tool = llvm.tool(&format!("llvm-{name}"));
     let error = Command::new(&tool).args(&words).exec();
     Err(Failure::environment(format!("can't run {}: {error}", tool.display())).next(LLVM_ADVICE))

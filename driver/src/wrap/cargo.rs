@@ -1,7 +1,8 @@
 //! `cargo unseen`: cargo, with our compilers for Rust and for the C and C++ of build scripts.
 //!
 //! Nothing goes through RUSTFLAGS: `unseen-rustc` decides per crate. Builds have a target directory of their own, so
-//! that they and usual builds leave each other alone.
+//! that they and usual builds leave each other alone. What is set for the build is taken back for what cargo runs
+//! ([`runner`]).
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -10,7 +11,7 @@ use std::process::{Command, ExitCode};
 
 use unseen_abi::options;
 
-use super::{launch, link, rustc};
+use super::{launch, link, runner, rustc};
 use crate::command::Failure;
 use crate::config::{self, Build};
 use crate::context::{Llvm, Own};
@@ -51,6 +52,9 @@ fn play() -> Result<ExitCode, Failure> {
     if args.first().is_some_and(|a| a == "unseen") {
         args.remove(0);
     }
+    if args.first().is_some_and(|a| a == runner::FLAG) {
+        return Ok(runner::main(&args[1..]));
+    }
     match args.first().and_then(|a| a.to_str()) {
         None | Some("-h" | "--help" | "help") => {
             print!("{HELP}");
@@ -71,17 +75,38 @@ fn play() -> Result<ExitCode, Failure> {
     let build = Build::resolve(&workspace.root, &env)?;
     let host = host(&env)?;
     let mut command = Command::new(&cargo);
+    let targets = targets(&args, &host);
+    let mut changed = variables(&targets, &env, &own, &llvm, &build)?;
+    let configured: Vec<OsString> = values(&args, "--config").collect();
+    let runs = !runner::is_taken(&env, configured.iter(), &config::working_directory());
+    let removed = ["RUSTC_WRAPPER", "CARGO_BUILD_RUSTC_WRAPPER"].map(OsStr::new);
     if is_builtin(&args) {
         // By arguments, not by the environment: a test that calls cargo itself must get a cargo of its own. Behind the
         // command, where the user's --config may stand: of those before and behind it cargo takes the latter only.
-        command.arg(&args[0]).args(settings(&args, &env, &own, &workspace)).args(&args[1..]);
-        command.env_remove("RUSTC_WRAPPER").env_remove("CARGO_BUILD_RUSTC_WRAPPER");
+        let runner = runs.then(|| own.tool(ROLE));
+        let settings = settings(target_directory(&args, &env, &workspace), runner, &targets, &own);
+        command.arg(&args[0]).args(settings).args(&args[1..]);
+        for name in removed {
+            command.env_remove(name);
+        }
     } else {
         command.args(&args);
-        command.env("RUSTC_WRAPPER", own.tool("unseen-rustc"));
-        command.envs(target_directory(&args, &env, &workspace).map(|dir| ("CARGO_TARGET_DIR", dir)));
+        let mut set = |name: &str, value: PathBuf| changed.push((name.into(), value.into()));
+        set("RUSTC_WRAPPER", own.tool("unseen-rustc"));
+        if let Some(directory) = target_directory(&args, &env, &workspace) {
+            set("CARGO_TARGET_DIR", directory);
+        }
+        let runner = format!("{} {}", own.tool(ROLE).display(), runner::FLAG);
+        // Cargo splits it at spaces.
+        if runs && runner.split_whitespace().count() == 2 {
+            targets.iter().for_each(|target| set(&cargo_variable(target, "RUNNER"), runner.clone().into()));
+        }
     }
-    command.envs(variables(&args, &env, &own, &llvm, &build, &host)?);
+    command.envs(changed.iter().map(|(name, value)| (name, value)));
+    if runs {
+        let names = changed.iter().map(|(name, _)| name.as_os_str()).chain(removed);
+        command.envs([runner::remember(names, &env)]);
+    }
     let recorded = records(&args).then(|| new_run(&workspace.root, &env)).flatten();
     if let Some(new) = &recorded {
         command.envs(new.environment());
@@ -175,24 +200,38 @@ fn target_directory(args: &[OsString], env: &HashMap<OsString, OsString>, worksp
     workspace.target.as_ref().filter(|_| !named).map(|target| target.join("unseen"))
 }
 
+/// The targets that we compile for: the host and those that are asked for.
+fn targets(args: &[OsString], host: &str) -> Vec<String> {
+    let asked = values(args, "--target").map(|t| t.to_string_lossy().into_owned());
+    let mut all: Vec<String> = std::iter::once(host.to_owned()).chain(asked).collect();
+    all.dedup();
+    all.retain(|target| rustc::is_our_target(OsStr::new(target)));
+    all
+}
+
+/// The variable that cargo reads a setting of a target from.
+fn cargo_variable(target: &str, setting: &str) -> String {
+    format!("CARGO_TARGET_{}_{setting}", target.replace('-', "_").to_uppercase())
+}
+
 /// Cargo's own settings, as arguments.
-fn settings(args: &[OsString], env: &HashMap<OsString, OsString>, own: &Own, workspace: &Workspace) -> Vec<String> {
+fn settings(directory: Option<PathBuf>, runner: Option<PathBuf>, targets: &[String], own: &Own) -> Vec<String> {
     let quoted = |path: &Path| toml::Value::String(path.to_string_lossy().into_owned()).to_string();
-    let mut out = vec!["--config".into(), format!("build.rustc-wrapper={}", quoted(&own.tool("unseen-rustc")))];
-    if let Some(directory) = target_directory(args, env, workspace) {
-        out.extend(["--config".into(), format!("build.target-dir={}", quoted(&directory))]);
+    let mut out = vec![format!("build.rustc-wrapper={}", quoted(&own.tool("unseen-rustc")))];
+    out.extend(directory.map(|directory| format!("build.target-dir={}", quoted(&directory))));
+    if let Some(runner) = runner.map(|runner| quoted(&runner)) {
+        out.extend(targets.iter().map(|target| format!("target.{target}.runner=[{runner}, '{}']", runner::FLAG)));
     }
-    out
+    out.into_iter().flat_map(|setting| ["--config".into(), setting]).collect()
 }
 
 /// Everything that is set for cargo.
 fn variables(
-    args: &[OsString],
+    targets: &[String],
     env: &HashMap<OsString, OsString>,
     own: &Own,
     llvm: &Llvm,
     build: &Build,
-    host: &str,
 ) -> Result<Vec<(OsString, OsString)>, Failure> {
     let mut out: Vec<(OsString, OsString)> = Vec::new();
     let mut set = |name: &str, value: &OsStr| out.push((name.into(), value.into()));
@@ -212,8 +251,6 @@ fn variables(
     }
     set(options::LLVM.name, llvm.prefix.as_os_str());
     set(link::LINK, OsStr::new("build"));
-    let asked: Vec<String> = values(args, "--target").map(|t| t.to_string_lossy().into_owned()).collect();
-    let targets = std::iter::once(host.to_owned()).chain(asked).filter(|t| rustc::is_our_target(OsStr::new(t)));
     for target in targets {
         for (kind, tool) in [
             ("CC", "unseen-clang"),
@@ -233,7 +270,7 @@ fn variables(
             set(&toolchain, own.cmake.as_os_str());
         }
         // Doctests link without unseen-rustc, and what they link may hold C as bitcode.
-        let linker = format!("CARGO_TARGET_{}_LINKER", target.replace('-', "_").to_uppercase());
+        let linker = cargo_variable(target, "LINKER");
         if get(&linker).is_none() {
             set(&linker, own.tool("unseen-clang").as_os_str());
         }
@@ -287,8 +324,8 @@ mod tests {
         let env = env.iter().map(|(k, v)| (k.into(), v.into())).collect();
         let own = Own::find().unwrap();
         let llvm = Llvm { prefix: "/llvm".into() };
-        let host = "x86_64-unknown-linux-gnu";
-        let list = variables(&args, &env, &own, &llvm, &Build::default(), host)?;
+        let targets = targets(&args, "x86_64-unknown-linux-gnu");
+        let list = variables(&targets, &env, &own, &llvm, &Build::default())?;
         let text = |s: OsString| s.to_string_lossy().into_owned();
         Ok(list.into_iter().map(|(k, v)| (text(k), text(v))).collect())
     }

@@ -14,6 +14,7 @@ pub mod inputs;
 pub mod launch;
 pub mod link;
 pub mod response;
+pub mod runner;
 pub mod rust_args;
 pub mod rustc;
 pub mod step;

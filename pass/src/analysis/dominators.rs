@@ -78,7 +78,8 @@ impl Dominators {
     }
 }
 
-fn reverse_post_order(successors: &[Vec<usize>]) -> Vec<usize> {
+/// The nodes that node 0 leads to, each before its successors except along back edges.
+pub fn reverse_post_order(successors: &[Vec<usize>]) -> Vec<usize> {
     let mut seen = vec![false; successors.len()];
     let mut order = Vec::with_capacity(successors.len());
     let mut stack: Vec<(usize, usize)> = Vec::new();

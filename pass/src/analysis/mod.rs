@@ -5,6 +5,7 @@ mod choice;
 pub mod cover;
 pub mod deps;
 pub mod dominators;
+pub mod repeats;
 pub mod sources;
 mod stops;
 

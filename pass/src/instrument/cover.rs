@@ -1,31 +1,32 @@
 //! Mechanism `cover`: a probe sets one byte.
 //!
 //! ```text
-//! before                              after
+//! before                              after run                                settle
 //!   br i1 %c, label %then, label %end   br i1 %c, label %then, label %edge
 //! then:                               then:
-//!   call void @f()                      store i8 1, ptr @__unseen_counters
+//!   call void @f()                      call void @__unseen_probe(i32 0)         store i8 1, ptr @__unseen_counters
 //!   br label %end                       call void @f()
 //! end:                                  br label %end
 //!                                     edge:
-//!                                       store i8 1, ptr getelementptr (i8, ptr @__unseen_counters, i64 1)
+//!                                       call void @__unseen_probe(i32 1)         store i8 1, ptr @__unseen_counters + 1
 //!                                       br label %end
 //!                                     end:
 //! ```
 //!
-//! Where the program's accesses carry type-based alias tags, so do the probes, with a type of their own: the optimiser need not
-//! fear that a probe changes what the program reads.
-//!
-//! A plain store: it never overflows back to "not reached", needs no load, and merges with its like.
+//! While functions are inlined and simplified a probe is a call that costs nothing and changes nothing that the program can see:
+//! it stands in the way of as little as possible. Then it becomes a store, which never overflows back to "not reached" and needs
+//! no load.
 
-use crate::llvm::{AliasTag, Block, Function, Global, Inst, Opcode};
+use crate::analysis::repeats::{Event, Trace, repeats};
+use crate::llvm::{self, Block, Function, Global, Inst, Module, Opcode};
 use crate::plan::{Plan, Site};
+use std::collections::HashMap;
 
 /// Attributes that a function which sets counters no longer has.
 const BROKEN: [&str; 2] = ["memory", "speculatable"];
 
 /// Puts the probes of `plan` into `functions`.
-pub fn run(functions: &[Function], plan: &Plan, counters: Global) {
+pub fn run(functions: &[Function], plan: &Plan, probe: Function) {
     for planned in &plan.functions {
         let Some(cover) = planned.cover.as_ref().filter(|c| !c.sites.is_empty()) else { continue };
         let function = functions[planned.index];
@@ -34,22 +35,93 @@ pub fn run(functions: &[Function], plan: &Plan, counters: Global) {
         }
         // Block numbers are those of the function as it was planned: resolve them before edges are split.
         let blocks = function.blocks();
-        let tag = function.own_alias_tag();
         for (number, site) in (cover.first..).zip(&cover.sites) {
             match *site {
-                Site::Block(block) => set(point_in(blocks[block], block == 0), counters, number, tag),
+                Site::Block(block) => point_in(blocks[block], block == 0).call_probe_before(probe, number),
                 Site::Edge(block, successor) => {
                     let terminator = blocks[block].terminator();
                     let edge = terminator.split_edge(successor).expect("edges of br and switch can be split");
-                    set(edge.terminator(), counters, number, tag);
+                    edge.terminator().call_probe_before(probe, number);
                 }
             }
         }
     }
 }
 
-fn set(before: Inst, counters: Global, number: u32, tag: Option<AliasTag>) {
-    before.store_one_before(counters, number, before.location(), tag);
+/// What becomes of loops that call nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Loops {
+    /// They stay as they are.
+    Leave,
+    /// They get a copy without probes, for when all is set.
+    Copy,
+}
+
+/// Makes the calls of `probe` stores to `counters`. Loops get their copies if there is an `epoch`.
+pub fn settle(module: Module, probe: Function, counters: Global, epoch: Option<Global>) {
+    let functions = probe.callers();
+    for function in &functions {
+        drop_repeats(*function, probe);
+    }
+    if let Some(epoch) = epoch {
+        llvm::copy_loops(probe, counters, epoch);
+    }
+    module.admit_stores();
+    for function in &functions {
+        for block in function.blocks() {
+            store(block, probe, counters);
+        }
+    }
+    probe.delete();
+}
+
+/// Removes the calls of `probe` that say nothing new.
+fn drop_repeats(function: Function, probe: Function) {
+    let blocks = function.blocks();
+    let numbers: HashMap<Block, usize> = blocks.iter().enumerate().map(|(i, b)| (*b, i)).collect();
+    let event = |i: Inst| match i.number_called_with(probe) {
+        Some(number) => Some((i, Event::Probe(number))),
+        None => i.calls().then_some((i, Event::Call)),
+    };
+    let found: Vec<Vec<_>> = blocks.iter().map(|b| b.instructions().filter_map(event).collect()).collect();
+    let trace = Trace {
+        events: found.iter().map(|list| list.iter().map(|(_, e)| *e).collect()).collect(),
+        successors: blocks.iter().map(|b| b.terminator().successors().iter().map(|s| numbers[s]).collect()).collect(),
+    };
+    for (positions, list) in repeats(&trace).iter().zip(found) {
+        for position in positions {
+            list[*position].0.erase();
+        }
+    }
+}
+
+/// Makes stores of a block's probes. Where nothing is called in between, neighbours become one: what follows in a block counts
+/// from its first instruction on.
+fn store(block: Block, probe: Function, counters: Global) {
+    let mut group: Vec<(u32, Inst)> = Vec::new();
+    for inst in block.instructions().collect::<Vec<_>>() {
+        if let Some(number) = inst.number_called_with(probe) {
+            group.push((number, inst));
+        } else if inst.calls() {
+            store_group(std::mem::take(&mut group), counters);
+        }
+    }
+    store_group(group, counters);
+}
+
+fn store_group(mut group: Vec<(u32, Inst)>, counters: Global) {
+    let Some((_, at)) = group.first().copied() else { return };
+    group.sort_unstable_by_key(|(number, _)| *number);
+    let mut rest = &group[..];
+    while let Some((first, _)) = rest.first().copied() {
+        let run = rest.iter().zip(first..).take_while(|((number, _), expected)| number == expected).count();
+        let count = [4, 2, 1].into_iter().find(|c| *c <= run).expect("a run has a first");
+        at.store_ones_before(counters, first, count as u32);
+        rest = &rest[count..];
+    }
+    for (_, call) in group {
+        call.erase();
+    }
 }
 
 /// The instruction before which a block's probe goes: behind what must come first, and, in the entry, behind the

@@ -20,12 +20,14 @@ pub struct ModuleRecord {
     pub counters: *mut u8,
     /// How many counters there are. The memory behind them is padded to whole [`COUNTER_PAGE`]s.
     pub counter_count: u64,
-    /// The module's switch: set to 1, functions entered from now on run without probes.
-    pub off: *mut u8,
+    /// The module's epoch, 1 when it is loaded. 0: nothing is recorded, and functions entered from now on run without probes. Else a
+    /// loop may leave its probes out once all its counters were found set in this epoch: whoever clears counters then begins
+    /// another one.
+    pub epoch: *mut u32,
 }
 
 const _: () = assert!(core::mem::size_of::<ModuleRecord>() == 48);
-const _: () = assert!(core::mem::offset_of!(ModuleRecord, off) == 40);
+const _: () = assert!(core::mem::offset_of!(ModuleRecord, epoch) == 40);
 const _: () = assert!(core::mem::offset_of!(ModuleRecord, id) == 8);
 const _: () = assert!(core::mem::offset_of!(ModuleRecord, counters) == 24);
 const _: () = assert!(core::mem::offset_of!(ModuleRecord, counter_count) == 32);

@@ -38,7 +38,7 @@ macro_rules! options {
 
 options! {
     UNSEEN "UNSEEN" Program "on, off" "on" "off: nothing is recorded, no file is touched, and functions run without probes.";
-    DIR "UNSEEN_DIR" Program "a directory" "none: nothing is recorded" "The store. `unseen run` and `cargo unseen run|test` set it to .unseen.";
+    DIR "UNSEEN_DIR" Program "a directory" "none: nothing is recorded" "The store; made if it is missing. `unseen run` and `cargo unseen run|test` set it to .unseen.";
     RUN "UNSEEN_RUN" Program "a name" "direct" "The run inside the store to which this process belongs; set by `unseen run`.";
     COVER "UNSEEN_COVER" Program "on, off" "on" "Whether coverage is recorded.";
     BUILD "UNSEEN_BUILD" Build "mechanisms, or none" "cover" "What to instrument. The flag --unseen=... beats it, it beats [build] mechanisms in unseen.toml.";
