@@ -66,6 +66,7 @@ pub fn registration(module: Module, manifest: &Manifest, counters: Global) {
             Field::Address(Some(counters)),
             Field::I64(u64::from(manifest.counters)),
             Field::Address(Some(module.add_i32(EPOCH, 1))),
+            Field::Address(None),
         ],
     );
     module.add_constructor(module.add_caller(CONSTRUCTOR, &hooks::ENTER, record));

@@ -204,6 +204,7 @@ mod views {
                 let ty = |t: &HookType| match t {
                     HookType::Void => LLVMVoidTypeInContext(context),
                     HookType::Ptr => LLVMPointerTypeInContext(context, 0),
+                    HookType::I64 => LLVMInt64TypeInContext(context),
                     HookType::I32 => LLVMInt32TypeInContext(context),
                 };
                 let mut params: Vec<_> = hook.params.iter().map(ty).collect();

@@ -15,6 +15,9 @@ pub struct Settings<'a> {
     cover: Option<&'a [u8]>,
     dir: Option<&'a [u8]>,
     run: Option<&'a [u8]>,
+    access_units: Option<&'a [u8]>,
+    access_calls: Option<&'a [u8]>,
+    access_seconds: Option<&'a [u8]>,
 }
 
 impl<'a> Settings<'a> {
@@ -27,6 +30,21 @@ impl<'a> Settings<'a> {
     /// The run's name.
     pub fn run(&self) -> &'a [u8] {
         self.run.filter(|run| !run.is_empty()).unwrap_or(options::RUN.default.as_bytes())
+    }
+
+    /// Which units are watched, if not all.
+    pub fn access_units(&self) -> Option<&'a [u8]> {
+        self.access_units
+    }
+
+    /// How many first calls of each unit are watched.
+    pub fn access_calls(&self) -> u64 {
+        self.access_calls.and_then(number).or(number(options::ACCESS_CALLS.default.as_bytes())).unwrap_or(1)
+    }
+
+    /// For how long; 0 is for ever.
+    pub fn access_seconds(&self) -> u64 {
+        self.access_seconds.and_then(number).unwrap_or(0)
     }
 
     fn from_variables(variables: impl Iterator<Item = &'a [u8]>) -> Settings<'a> {
@@ -48,12 +66,22 @@ impl<'a> Settings<'a> {
             (options::COVER, &mut self.cover),
             (options::DIR, &mut self.dir),
             (options::RUN, &mut self.run),
+            (options::ACCESS_UNITS, &mut self.access_units),
+            (options::ACCESS_CALLS, &mut self.access_calls),
+            (options::ACCESS_SECONDS, &mut self.access_seconds),
         ] {
             if option.name.as_bytes() == name && place.is_none() {
                 *place = value;
             }
         }
     }
+}
+
+/// A decimal number.
+pub fn number(text: &[u8]) -> Option<u64> {
+    let digit = |b: &u8| b.is_ascii_digit().then(|| u64::from(*b - b'0'));
+    let add = |n: u64, b: &u8| n.checked_mul(10)?.checked_add(digit(b)?);
+    text.iter().try_fold(0, add).filter(|_| !text.is_empty())
 }
 
 /// Reads the settings and hands them to `f`. Makes no system call where libc has an environment.

@@ -5,7 +5,7 @@
 //! their coverage counts as their parent's, nothing is lost.
 
 use crate::confinement::Confinement;
-use crate::{cover, modules, run, weak};
+use crate::{access, cover, modules, run, weak};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
@@ -26,6 +26,7 @@ pub fn watch() {
 }
 
 extern "C" fn child() {
+    access::after_fork();
     modules::after_fork();
     let Some(run) = run::decided() else { return };
     if modules::any_recording() && !run.start.may_be_tightened(Confinement::now()) {

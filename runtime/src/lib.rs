@@ -28,8 +28,10 @@
 //! The fork handler is registered under the `__dso_handle` of the object that carries this copy, so that libc forgets it
 //! when that object is unloaded.
 
-#![cfg_attr(not(test), no_std)]
+// With std where tests are built and looked at: what they share with the pass needs it.
+#![cfg_attr(not(any(test, clippy)), no_std)]
 
+mod access;
 #[cfg_attr(target_arch = "x86_64", path = "arch/x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "arch/aarch64.rs")]
 mod arch;
@@ -53,7 +55,7 @@ mod weak;
 
 /// Nothing here may panic, and the link proves it: this handler calls a function that does not exist, and the build
 /// of the runtime object fails if anything reaches it (`scripts/build-runtime`).
-#[cfg(not(test))]
+#[cfg(not(any(test, clippy)))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe extern "C" {

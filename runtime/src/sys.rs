@@ -181,6 +181,15 @@ pub unsafe fn unmap_memory(at: *mut u8, length: usize) {
     let _ = unsafe { call(k::__NR_munmap, [at.addr(), length, 0, 0, 0, 0]) };
 }
 
+/// Copies up to `length` bytes of this process's own memory into `to`; returns how many. Memory that is not there ends it.
+pub fn read_own_memory(address: usize, to: &mut [u64], length: usize) -> usize {
+    let length = length.min(size_of_val(to));
+    let (here, there) = ([to.as_mut_ptr().addr(), length], [address, length]);
+    let arguments = [process_id() as usize, here.as_ptr().addr(), 1, there.as_ptr().addr(), 1, 0];
+    // SAFETY: reads two iovecs, which are two words each, and writes into the slice.
+    unsafe { call(k::__NR_process_vm_readv, arguments) }.unwrap_or(0).min(length)
+}
+
 /// Makes a directory.
 pub fn make_directory(path: &CStr) -> Result<()> {
     // SAFETY: reads the path.

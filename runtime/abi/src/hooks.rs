@@ -4,7 +4,8 @@
 //! [`for_each_hook!`](crate::for_each_hook): a hook can't exist on one side only.
 
 /// Calls `$visit!` with the whole list. Each entry: docs, constant, function name, symbol, parameters, result.
-/// Types are `ptr` (`*const ModuleRecord`), `i32`; results also `void`.
+/// Types are `ptr` (`*const ModuleRecord`), `access` (`*const AccessRecord`), `any` (an address of the program's), `i64`, `i32`;
+/// results also `void`.
 #[macro_export]
 macro_rules! for_each_hook {
     ($visit:path) => {
@@ -17,6 +18,20 @@ macro_rules! for_each_hook {
             ACTIVE active "__unseen_active" () -> i32;
             /// Forgets the coverage of this process so far.
             COVER_RESET cover_reset "__unseen_cover_reset" () -> void;
+            /// A unit is entered: its number, its arguments as 64-bit words, its frame.
+            ACCESS_ENTER access_enter "__unseen_access_enter" (module: access, unit: i32, arguments: any, count: i32, frame: any) -> void;
+            /// The unit with that frame is left.
+            ACCESS_LEAVE access_leave "__unseen_access_leave" (frame: any) -> void;
+            /// Memory is about to be read, at a site of the module.
+            ACCESS_READ access_read "__unseen_access_read" (address: any, size: i64, site: i32) -> void;
+            /// A text is about to be read, its zero byte included.
+            ACCESS_TEXT access_text "__unseen_access_text" (address: any, site: i32) -> void;
+            /// Memory is about to be written, or was written by a callee.
+            ACCESS_WRITE access_write "__unseen_access_write" (address: any, size: i64) -> void;
+            /// Memory was allocated; a size of -1 stands for a text.
+            ACCESS_NEW access_new "__unseen_access_new" (address: any, size: i64) -> void;
+            /// Memory is about to be given back.
+            ACCESS_FREE access_free "__unseen_access_free" (address: any) -> void;
         }
     };
 }
@@ -26,8 +41,10 @@ macro_rules! for_each_hook {
 pub enum HookType {
     /// No result.
     Void,
-    /// A pointer to a module record.
+    /// A pointer.
     Ptr,
+    /// A 64-bit integer.
+    I64,
     /// A 32-bit integer.
     I32,
 }
@@ -49,6 +66,15 @@ macro_rules! hook_type {
     };
     (ptr) => {
         HookType::Ptr
+    };
+    (access) => {
+        HookType::Ptr
+    };
+    (any) => {
+        HookType::Ptr
+    };
+    (i64) => {
+        HookType::I64
     };
     (i32) => {
         HookType::I32
