@@ -15,6 +15,7 @@ mod plugin;
 
 use instrument::cover::Loops;
 use llvm::Module;
+use llvm::memory::Value;
 use options::Options;
 use unseen_abi::mechanism::Mechanism;
 
@@ -26,15 +27,31 @@ pub fn run(module: Module, options: &Options) -> bool {
     }
     let functions = module.functions();
     let mut plan = analysis::plan(&functions, options);
-    let deps = options.mechanisms.has(Mechanism::State).then(|| analysis::dependencies(module, &functions, &mut plan));
+    let watches = options.mechanisms.has(Mechanism::Access);
+    let has_sets = watches || options.mechanisms.has(Mechanism::State);
+    let sets = has_sets.then(|| analysis::dependencies(module, &functions, &mut plan));
+    let access = sets.as_ref().filter(|_| watches).map(|(deps, _)| {
+        let units: Vec<u32> = deps.functions.iter().map(|f| f.function).collect();
+        analysis::access::plan(module, &functions, &units, &mut plan)
+    });
     let manifest = emit::manifest(&plan, options);
+    let variables = module.variables();
     if plan.probe_count() > 0 {
         instrument::cover::run(&functions, &plan, emit::probe(module));
         instrument::verify(&functions, "cover");
-        emit::registration(module, &manifest, emit::counters(module, plan.probe_count()));
+    }
+    let record = access.zip(sets.as_ref()).map(|(access, (deps, globals))| {
+        let record = emit::access(module, &manifest, deps, globals, &variables, access.sites.clone());
+        instrument::access::run(module, &access, &emit::access_hooks(module), Value::of(record));
+        instrument::verify(&functions, "access");
+        record
+    });
+    if plan.probe_count() > 0 || record.is_some() {
+        let counters = (plan.probe_count() > 0).then(|| emit::counters(module, plan.probe_count()));
+        emit::registration(module, &manifest, counters, record);
     }
     emit::manifest_section(module, &manifest);
-    if let Some(deps) = deps {
+    if let Some((deps, _)) = sets {
         emit::deps_section(module, &manifest, deps);
     }
     llvm::strip_units(module, options::ADDED_LINES);

@@ -1,0 +1,83 @@
+//! Mechanism `access`: the runtime is told of every read and write.
+//!
+//! ```text
+//! before                      after
+//! define i32 @f(ptr %p) {     define i32 @f(ptr %p) noinline {
+//!   %v = load i32, ptr %p       store i64 %p as word, ptr %words
+//!   ret i32 %v                  %frame = call ptr @llvm.frameaddress(i32 0)
+//! }                             call void @__unseen_access_enter(ptr @record, i32 0, ptr %words, i32 1, ptr %frame)
+//!                               call void @__unseen_access_read(ptr %p, i64 4, i32 0)
+//!                               %v = load i32, ptr %p
+//!                               call void @__unseen_access_leave(ptr %frame)
+//!                               ret i32 %v
+//!                             }
+//! ```
+//!
+//! Functions are not inlined any more: a frame is what tells a unit's own variables from its caller's.
+
+use crate::analysis::access::{AccessPlan, Action, Point, Size};
+use crate::llvm::Function;
+use crate::llvm::Module;
+use crate::llvm::build::Argument;
+use crate::llvm::memory::Value;
+
+/// The hooks.
+pub struct Hooks {
+    pub enter: Function,
+    pub leave: Function,
+    pub read: Function,
+    pub text: Function,
+    pub write: Function,
+    pub new: Function,
+    pub free: Function,
+}
+
+/// Attributes that a function which calls hooks no longer has.
+const BROKEN: [&str; 4] = ["memory", "speculatable", "alwaysinline", "nocallback"];
+
+/// Carries the plan out. `record` is the module's access record.
+pub fn run(module: Module, plan: &AccessPlan, hooks: &Hooks, record: Value) {
+    for (number, unit) in (0..).zip(&plan.units) {
+        for name in BROKEN {
+            unit.function.remove_attribute(name);
+        }
+        unit.function.add_attribute("noinline");
+        for point in &unit.points {
+            tell(point, hooks);
+        }
+        let first = [Argument::Value(record), Argument::I32(number)];
+        let frame = unit.function.call_at_entry(module, hooks.enter, &first);
+        for end in &unit.ends {
+            end.call_before(hooks.leave, &[Argument::Value(frame)]);
+        }
+    }
+}
+
+fn tell(point: &Point, hooks: &Hooks) {
+    let site = Argument::I32(point.site);
+    match point.action {
+        Action::Read(address, Size::Text) => point.at.call_before(hooks.text, &[Argument::Value(address), site]),
+        Action::Read(address, size) => point.at.call_before(hooks.read, &[Argument::Value(address), bytes(size), site]),
+        Action::Write(address, size) => point.at.call_before(hooks.write, &[Argument::Value(address), bytes(size)]),
+        Action::Free(address) => point.at.call_before(hooks.free, &[Argument::Value(address)]),
+        Action::New(size) => {
+            if let Some(next) = point.at.next() {
+                next.call_before(hooks.new, &[Argument::Value(point.at.value()), bytes(size)]);
+            }
+        }
+        Action::NewInto(place, size) => {
+            if let Some(next) = point.at.next() {
+                next.call_before(hooks.new, &[Argument::Pointed(place), bytes(size)]);
+            }
+        }
+    }
+}
+
+fn bytes(size: Size) -> Argument {
+    match size {
+        Size::Bytes(n) => Argument::I64(n),
+        Size::Value(v) => Argument::Wide(v),
+        Size::Product(a, b) => Argument::Product(a, b),
+        Size::Text => Argument::I64(u64::MAX),
+    }
+}
