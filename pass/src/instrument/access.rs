@@ -42,6 +42,10 @@ pub fn run(module: Module, plan: &AccessPlan, hooks: &Hooks, record: Value) {
             unit.function.remove_attribute(name);
         }
         unit.function.add_attribute("noinline");
+        if unit.function.is_inline_copy() {
+            // It would be dropped when it can't be inlined, and what it calls need not exist outside.
+            unit.function.make_internal();
+        }
         for point in &unit.points {
             tell(point, hooks);
         }

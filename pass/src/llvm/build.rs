@@ -170,6 +170,14 @@ mod views {
             }
         }
 
+        /// Makes it the module's own.
+        pub fn make_internal(self) {
+            unsafe {
+                LLVMSetLinkage(self.0, llvm_sys::LLVMLinkage::LLVMInternalLinkage);
+                LLVMSetVisibility(self.0, llvm_sys::LLVMVisibility::LLVMDefaultVisibility);
+            }
+        }
+
         /// As a global.
         pub fn global(self) -> Global {
             Global(self.0)
