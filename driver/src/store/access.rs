@@ -62,9 +62,7 @@ pub fn tallies(run: &Path) -> (Vec<Tallies>, Vec<Problem>) {
         match fs::read(&path) {
             Ok(bytes) => match decode(&bytes) {
                 Some(tallies) => all.push(tallies),
-                None => {
-                    problems.push(Problem { file: path, fault: Fault::Damaged("it is no file of accesses".into()) })
-                }
+                None => problems.push(Problem { file: path, fault: Fault::Damaged("it is no file of accesses") }),
             },
             Err(e) => problems.push(Problem { file: path, fault: e.into() }),
         }

@@ -183,30 +183,37 @@ pub fn add_effect(paths: &mut Paths, effects: &mut Vec<Effect>, effect: &Effect)
 fn reduce(paths: &Paths, list: &mut Vec<Entry>) {
     let mut seen = HashSet::new();
     list.retain(|entry| seen.insert(entry.thing));
-    let mut wide: Vec<(Base, Offset, Span)> = Vec::new();
-    for entry in list.iter() {
+    let mut wide: Vec<(usize, (Base, Offset, Span))> = Vec::new();
+    for (number, entry) in list.iter().enumerate() {
         if let Thing::Memory { base, offset, span } = entry.thing {
             let many = matches!(paths.object(base), Object::Closure(..) | Object::Reach(_));
             if many || span == Span::Object || matches!(offset, Offset::Every { .. }) {
-                wide.push((base, offset, span));
+                wide.push((number, (base, offset, span)));
             }
         }
     }
     if wide.is_empty() {
         return;
     }
-    list.retain(|entry| {
-        let Thing::Memory { base, offset, span } = entry.thing else { return true };
-        !wide.iter().any(|&(other, at, extent)| {
-            if (other, at, extent) == (base, offset, span) || !paths.includes(other, base) {
-                return false;
-            }
-            match (extent, span) {
+    let includes = |(other, at, extent): (Base, Offset, Span), (base, offset, span): (Base, Offset, Span)| {
+        paths.includes(other, base)
+            && match (extent, span) {
                 (Span::Object, _) => true,
                 (Span::Bytes(n), Span::Bytes(m)) => m <= n && contains(at, offset),
                 _ => extent == span && contains(at, offset),
             }
-        })
+    };
+    let mut number = 0;
+    list.retain(|entry| {
+        let here = number;
+        number += 1;
+        let Thing::Memory { base, offset, span } = entry.thing else { return true };
+        let own = (base, offset, span);
+        // Of two that include each other, such as all of an object from two places in it, the first stays.
+        let goes_for = |&(there, other): &(usize, (Base, Offset, Span))| {
+            there != here && includes(other, own) && (there < here || !includes(own, other))
+        };
+        !wide.iter().any(goes_for)
     });
 }
 
