@@ -21,7 +21,7 @@ fn verify(place: &Place, options: &str) -> Value {
 fn real_sets_have_no_misses_at_any_level() {
     let place = Place::new();
     for (compiler, file, least) in
-        [("unseen-clang", "c/access/walks.c", 13), ("unseen-clang++", "cpp/access/objects.cpp", 200)]
+        [("unseen-clang", "c/access/walks.c", 14), ("unseen-clang++", "cpp/access/objects.cpp", 200)]
     {
         for level in ["-O0", "-O2"] {
             build(&place, compiler, file, level);
@@ -31,6 +31,17 @@ fn real_sets_have_no_misses_at_any_level() {
             assert_eq!(found["ending"], "exit 0");
         }
     }
+}
+
+#[test]
+fn rusts_library_is_checked_with_the_program() {
+    let place = Place::new();
+    let file = root().join("testdata/programs/rust/access/library.rs");
+    let line = format!("unseen-rustc -g -Copt-level=1 {} -o program", file.display());
+    place.run_with(&line, &[("UNSEEN_BUILD", "access")]).fine();
+    let found = verify(&place, "");
+    assert_eq!(found["misses"], Value::Array(Vec::new()));
+    assert!(found["summary"]["checked"].as_u64().unwrap() >= 200, "{}", found["summary"]);
 }
 
 #[test]
@@ -54,7 +65,7 @@ fn the_programs_output_and_the_findings_do_not_mix() {
     let place = Place::new();
     build(&place, "unseen-clang", "c/access/walks.c", "-O1");
     let ran = place.run("unseen verify -v -- ./program").fine();
-    assert_eq!(ran.stdout, "599\n");
+    assert_eq!(ran.stdout, "603\n");
     assert!(ran.stderr.contains("sum_list: 2 calls, 2 checked, 252 of 252 bytes read"), "{}", ran.stderr);
     assert!(ran.stderr.contains("0 misses; the program ended with exit 0"), "{}", ran.stderr);
 }

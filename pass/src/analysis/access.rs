@@ -39,6 +39,8 @@ pub enum Action {
     Write(Value, Size),
     /// Gives new memory of that size, as its result.
     New(Size),
+    /// Gives a pointer to something of a library's that never changes.
+    Fixed,
     /// Puts a pointer to new memory there.
     NewInto(Value, Size),
     Free(Value),
@@ -169,6 +171,7 @@ fn call(inst: Inst, function: Function) -> Vec<Action> {
                 let length = models::allocation(&name).and_then(size);
                 out.extend(pointer(i).zip(length).map(|(p, s)| Action::NewInto(p, s)));
             }
+            Effect::Constant => out.push(Action::Fixed),
             Effect::Allocates => out.extend(models::allocation(&name).and_then(size).map(Action::New)),
             _ => {}
         }

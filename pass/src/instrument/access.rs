@@ -20,6 +20,7 @@ use crate::llvm::Function;
 use crate::llvm::Module;
 use crate::llvm::build::Argument;
 use crate::llvm::memory::Value;
+use unseen_abi::access::{FIXED, TEXT};
 
 /// The hooks.
 pub struct Hooks {
@@ -69,6 +70,11 @@ fn tell(point: &Point, hooks: &Hooks) {
                 next.call_before(hooks.new, &[Argument::Value(point.at.value()), bytes(size)]);
             }
         }
+        Action::Fixed => {
+            if let Some(next) = point.at.next() {
+                next.call_before(hooks.new, &[Argument::Value(point.at.value()), Argument::I64(FIXED)]);
+            }
+        }
         Action::NewInto(place, size) => {
             if let Some(next) = point.at.next() {
                 next.call_before(hooks.new, &[Argument::Pointed(place), bytes(size)]);
@@ -82,6 +88,6 @@ fn bytes(size: Size) -> Argument {
         Size::Bytes(n) => Argument::I64(n),
         Size::Value(v) => Argument::Wide(v),
         Size::Product(a, b) => Argument::Product(a, b),
-        Size::Text => Argument::I64(u64::MAX),
+        Size::Text => Argument::I64(TEXT),
     }
 }

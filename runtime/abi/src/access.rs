@@ -40,6 +40,11 @@ pub struct Variable {
 /// Flag in [`Variable::size`].
 pub const CONSTANT: u64 = 1 << 63;
 
+/// As the size of what is new: a text.
+pub const TEXT: u64 = u64::MAX;
+/// As the size of what is new: something of a library's that never changes, wherever it lies.
+pub const FIXED: u64 = u64::MAX - 1;
+
 /// Flag in a unit's second word: its set may miss reads, so that there is nothing to check.
 pub const HIDES: u64 = 1 << 32;
 /// A global that lies elsewhere: its address is not known.

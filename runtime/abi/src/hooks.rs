@@ -28,7 +28,7 @@ macro_rules! for_each_hook {
             ACCESS_TEXT access_text "__unseen_access_text" (address: any, site: i32) -> void;
             /// Memory is about to be written, or was written by a callee.
             ACCESS_WRITE access_write "__unseen_access_write" (address: any, size: i64) -> void;
-            /// Memory was allocated; a size of -1 stands for a text.
+            /// Memory was allocated. A size of -1 stands for a text, -2 for something of a library's that never changes, wherever it lies.
             ACCESS_NEW access_new "__unseen_access_new" (address: any, size: i64) -> void;
             /// Memory is about to be given back.
             ACCESS_FREE access_free "__unseen_access_free" (address: any) -> void;

@@ -23,7 +23,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use objects::Kind;
 use tally::Tallies;
 use thread::{DEPTH, Thread, WATCHED, Watch};
-use unseen_abi::access::{AccessRecord, CONSTANT, Sets, Tally};
+use unseen_abi::access::{AccessRecord, CONSTANT, FIXED, Sets, TEXT, Tally};
 use unseen_abi::event;
 use walk::{Walk, Walked};
 
@@ -319,8 +319,13 @@ pub fn allocated(address: usize, size: usize) {
     if !is_active() || address == 0 {
         return;
     }
-    let size = if size == usize::MAX { walk::text_length(address) } else { size };
+    let size = if size as u64 == TEXT { walk::text_length(address) } else { size };
     thread::with(|thread| {
+        if size as u64 == FIXED {
+            // What a pointer to it leads to can't be told from the library's own state.
+            let watches = thread.watches.get_mut(..thread.watching).unwrap_or_default();
+            return watches.iter_mut().for_each(|watch| watch.foreign = true);
+        }
         objects::insert(address, size, Kind::Heap);
         if thread.watching > 0 {
             each(thread, address, |watch| watch.bytes.write(address, size));

@@ -1,4 +1,5 @@
 // What units read, in all the ways that the runtime tells apart: every call is checked, and nothing is missed.
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,12 @@ int longest(const char *a, const char *b) { return strlen(a) > strlen(b) ? (int)
 int word(int i) { return words[i & 1][0]; }
 int cell(int i, int j) { return grid[i & 3][j & 3]; }
 
+int digits(const char *s) {
+  int n = 0;
+  while (isdigit((unsigned char)s[n])) n++;
+  return n;
+}
+
 int by_value(struct table t) { return t.items[0] + (int)t.count; }
 
 void jumps(int depth) {
@@ -77,7 +84,7 @@ int main(void) {
   struct table table = {3, items, "table"};
   int total = clip(list) + sum_table(&table) + fills_first(out, 8) + by_value(table);
   total += apply(add, 1, 2) + apply(multiply, 3, 4) + longest("short", "longer") + word(1) + cell(1, 1);
-  total += catches() + local_array(5);
+  total += digits("1234x") + catches() + local_array(5);
   printf("%d\n", total);
   while (list) {
     struct node *next = list->next;
