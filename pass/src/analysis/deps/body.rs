@@ -180,7 +180,9 @@ pub enum Op {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loaded {
     Pointer,
-    /// Wide enough for pointers.
+    /// A number that is wide enough for a pointer.
+    Integer,
+    /// Several values, or others that are wide enough for pointers.
     Wide,
     /// No pointer; though it may be a part of one that is copied in pieces.
     Number,

@@ -146,7 +146,9 @@ impl Solver<'_> {
             args.iter().for_each(|arg| self.uses(*arg, origin, found));
             return;
         }
-        if self.follows_number(callee, summary, args) {
+        // Of a panic's message, what is packed into numbers is left out.
+        let panics = matches!(callee, Callee::Function(f) if self.program.functions[*f as usize].diverges);
+        if !panics && self.follows_number(callee, summary, args) {
             found.opaque(Reason::IntegerToPointer, "", origin);
         }
         let mut call = self.call(origin.index, args, recursive);
@@ -162,6 +164,10 @@ impl Solver<'_> {
                 Thing::Memory { base, offset, span } => {
                     let span = self.span_here(span, offset, &mut call);
                     for target in self.eval(base, &mut call).iter() {
+                        if panics && *self.paths.object(self.get(target).0) == Object::Unknown(Reason::IntegerToPointer)
+                        {
+                            continue;
+                        }
                         let target = self.paths.shift(target, offset);
                         self.read_at(target, span, origin, found);
                     }

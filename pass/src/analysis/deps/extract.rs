@@ -341,6 +341,7 @@ impl Extractor<'_> {
         self.parts(ty, 0, &mut parts, &mut wide);
         let kind = match ty.shape() {
             Shape::Pointer => Loaded::Pointer,
+            Shape::Integer(64) => Loaded::Integer,
             _ if wide => Loaded::Wide,
             _ => Loaded::Number,
         };

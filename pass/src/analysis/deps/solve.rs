@@ -187,7 +187,7 @@ impl<'a> Solver<'a> {
                 for pointer in address.iter() {
                     let own =
                         matches!(self.paths.object(self.paths.get(pointer).0), Object::Local(_) | Object::Fresh(_));
-                    if !own && *kind == Loaded::Number {
+                    if !own && self.is_numeric(*kind) {
                         let number = self.paths.start(Object::Number);
                         self.paths.join(&mut loaded, number);
                         continue;
@@ -197,6 +197,9 @@ impl<'a> Solver<'a> {
                         let set = self.memory.load(self.paths, self.program, place, manner);
                         self.paths.join_all(&mut loaded, &set);
                     }
+                }
+                if self.is_numeric(*kind) {
+                    self.only_parameters(&mut loaded);
                 }
                 if pointer {
                     self.drop_number(&mut loaded);
@@ -216,13 +219,16 @@ impl<'a> Solver<'a> {
                     let number = self.paths.start(Object::Number);
                     self.paths.join(&mut elsewhere, number);
                 }
-                let mut changed = false;
+                let (copied, mut changed) = self.copy_piece(index, *size);
+                if copied && self.is_number(&value) {
+                    return changed;
+                }
                 for pointer in address.iter() {
                     let own = matches!(self.paths.object(self.paths.get(pointer).0), Object::Local(_));
                     let stored = if own { &value } else { &elsewhere };
                     changed |= self.memory.store(self.paths, pointer, *size, stored);
                 }
-                changed | self.copy_piece(index, *size)
+                changed
             }
             Op::CopyBytes { to, from, length } => {
                 let (to, from) = (self.pointing(*to), self.pointing(*from));
@@ -258,27 +264,46 @@ impl<'a> Solver<'a> {
         self.give(index, &number)
     }
 
-    /// A store of what was loaded, as it is, and is too small for a pointer: pointers are copied that way too, in pieces.
-    fn copy_piece(&mut self, store: usize, size: u64) -> bool {
+    /// Whether what is loaded is only ever a number, or copied: nothing in the program makes pointers of numbers.
+    fn is_numeric(&self, kind: Loaded) -> bool {
+        kind == Loaded::Number || kind == Loaded::Integer && !self.program.forges
+    }
+
+    /// Of a number in the function's own memory, only which parameter it is matters.
+    fn only_parameters(&mut self, set: &mut Set) {
+        let before = set.0.len();
+        set.0.retain(|p| match *self.paths.object(self.paths.get(*p).0) {
+            Object::Param(_) | Object::Closure(..) | Object::Reach(_) | Object::Number => true,
+            _ => false,
+        });
+        if set.0.len() < before {
+            let number = self.paths.start(Object::Number);
+            self.paths.join(set, number);
+        }
+    }
+
+    /// A store of what was loaded as a number, as it is: pointers are copied that way too, whole or in pieces.
+    /// Returns whether it is such a store, and whether that is news.
+    fn copy_piece(&mut self, store: usize, size: u64) -> (bool, bool) {
         let body = self.body;
-        let Op::Store { address, value, .. } = &body.insts[store].op else { return false };
+        let Op::Store { address, value, .. } = &body.insts[store].op else { return (false, false) };
         let mut value = *value;
         let from = loop {
-            let Operand::Inst(i) = value else { return false };
+            let Operand::Inst(i) = value else { return (false, false) };
             match &body.insts[i as usize].op {
                 Op::Copy(of) if of.len() == 1 => value = of[0],
-                Op::Load { address, kind: Loaded::Number, .. } => break *address,
-                _ => return false,
+                Op::Load { address, kind, .. } if self.is_numeric(*kind) => break *address,
+                _ => return (false, false),
             }
         };
         let (to, from) = (self.pointing(*address), self.pointing(from));
-        let mut changed = false;
+        let (copied, mut changed) = (!to.0.is_empty() && !from.0.is_empty(), false);
         for target in to.iter() {
             for source in from.iter() {
                 changed |= self.memory.copy(self.paths, self.program, target, size, source);
             }
         }
-        changed
+        (copied, changed)
     }
 
     fn give(&mut self, index: usize, set: &Set) -> bool {
