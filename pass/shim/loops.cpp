@@ -25,7 +25,7 @@ using namespace llvm;
 namespace {
 
 // Larger loops spend their time otherwise, and copies cost space; counters that lie far apart cost time to look at.
-constexpr unsigned MostInstructions = 400;
+constexpr unsigned MostInstructions = 200;
 constexpr unsigned MostWords = 3;
 
 /// Some counters that one load can see, and the bits that are set when all of them are.

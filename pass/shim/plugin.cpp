@@ -25,6 +25,7 @@ bool unseen_pass_run(Module *M, int Step);
 int unseen_pass_level();
 bool unseen_pass_per_unit();
 int unseen_pass_step(const char *Name, size_t Length);
+bool unseen_pass_drop_repeats(Function *F);
 
 // off.cpp
 void unseen_shim_register_off();
@@ -42,6 +43,17 @@ struct UnseenPass : PassInfoMixin<UnseenPass> {
     return unseen_pass_run(&M, Step) ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
   static bool isRequired() { return true; }
+};
+
+// Drops probes that say nothing new while functions are simplified: what is inlined further carries fewer.
+struct DropRepeats : PassInfoMixin<DropRepeats> {
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    if (!unseen_pass_drop_repeats(&F))
+      return PreservedAnalyses::all();
+    PreservedAnalyses Preserved;
+    Preserved.preserveSet<CFGAnalyses>();
+    return Preserved;
+  }
 };
 
 OptimizationLevel level(int Code) {
@@ -102,6 +114,8 @@ void addSettle(ModulePassManager &MPM) {
 } // namespace
 
 extern "C" void unseen_shim_register(PassBuilder &PB) {
+  PB.registerScalarOptimizerLateEPCallback(
+      [](FunctionPassManager &FPM, OptimizationLevel) { FPM.addPass(DropRepeats()); });
   PB.registerOptimizerEarlyEPCallback([](ModulePassManager &MPM, OptimizationLevel Level, ThinOrFullLTOPhase) {
     if (Level != OptimizationLevel::O0)
       addSettle(MPM);

@@ -14,8 +14,8 @@ pub mod plan;
 mod plugin;
 
 use instrument::cover::Loops;
-use llvm::Module;
 use llvm::memory::Value;
+use llvm::{Function, Module};
 use options::Options;
 use unseen_abi::mechanism::Mechanism;
 
@@ -29,7 +29,7 @@ pub fn run(module: Module, options: &Options) -> bool {
     let mut plan = analysis::plan(&functions, options);
     let watches = options.mechanisms.has(Mechanism::Access);
     let has_sets = watches || options.mechanisms.has(Mechanism::State);
-    let sets = has_sets.then(|| analysis::dependencies(module, &functions, &mut plan));
+    let sets = has_sets.then(|| analysis::dependencies(module, &functions, options, &mut plan));
     let access = sets.as_ref().filter(|_| watches).map(|(deps, _)| {
         let units: Vec<u32> = deps.functions.iter().map(|f| f.function).collect();
         analysis::access::plan(module, &functions, &units, &mut plan)
@@ -57,6 +57,11 @@ pub fn run(module: Module, options: &Options) -> bool {
     llvm::strip_units(module, options::ADDED_LINES);
     emit::mark_done(module);
     true
+}
+
+/// Drops probes of a function that say nothing new.
+pub fn drop_repeats(function: Function) -> bool {
+    emit::existing_probe(function.module()).is_some_and(|probe| instrument::cover::drop_repeats(function, probe))
 }
 
 /// Makes stores of the probes that [`run`] left as calls: when functions are inlined and simplified, before loops are unrolled

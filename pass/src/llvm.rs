@@ -277,6 +277,17 @@ mod views {
     }
 
     impl Function {
+        /// # Safety
+        /// `raw` must be a valid function of this process's LLVM.
+        pub unsafe fn from_raw(raw: LLVMValueRef) -> Function {
+            Function(raw)
+        }
+
+        /// The module it is in.
+        pub fn module(self) -> Module {
+            Module(unsafe { LLVMGetGlobalParent(self.0) })
+        }
+
         /// Gives it an attribute that only we know.
         pub fn add_own_attribute(self, name: &str) {
             unsafe {

@@ -1,9 +1,10 @@
 //! Where LLVM comes in: the plugin's entry point and what the shim asks.
 
 use crate::instrument::cover::Loops;
-use crate::llvm::Module;
+use crate::llvm::{Function, Module};
 use crate::options::{self, Options};
 use std::ffi::{c_char, c_int, c_void};
+use unseen_abi::manifest::Scope;
 
 /// `LLVM_PLUGIN_API_VERSION`, asserted by the shim.
 const API_VERSION: u32 = 2;
@@ -69,6 +70,16 @@ unsafe extern "C" fn unseen_pass_step(name: *const u8, length: usize) -> c_int {
     }
 }
 
+/// Drops probes of a function that say nothing new. Returns whether there were any.
+///
+/// # Safety
+/// `function` is a valid function of this process's LLVM.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn unseen_pass_drop_repeats(function: *mut c_void) -> bool {
+    // SAFETY: see above.
+    crate::drop_repeats(unsafe { Function::from_raw(function.cast()) })
+}
+
 /// Whether the pass runs in the compiler, on one translation unit.
 #[unsafe(no_mangle)]
 extern "C" fn unseen_pass_per_unit() -> bool {
@@ -108,7 +119,8 @@ unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
         }
         DEPS => {
             let mut sources = crate::analysis::sources::Sources::default();
-            print!("{}", crate::analysis::deps::analyse(module, &module.functions(), &mut sources));
+            let whole = options.scope == Scope::Program;
+            print!("{}", crate::analysis::deps::analyse(module, &module.functions(), whole, &mut sources));
             false
         }
         _ => unreachable!("the shim asks for steps that it got from here"),

@@ -40,7 +40,8 @@ fn it_needs_nothing_that_may_be_missing() {
 #[test]
 fn it_is_small_and_has_no_section_that_would_change_the_program() {
     let size = fs::metadata(runtime()).unwrap().len();
-    assert!(size < 40 * 1024, "{size} bytes");
+    // Most of it is `access`, which walks memory: the rest has 40 KB.
+    assert!(size < 112 * 1024, "{size} bytes");
     let sections = succeed(llvm("llvm-readelf").args(["--sections", "--wide"]).arg(runtime()));
     let names: Vec<_> = sections
         .lines()

@@ -14,7 +14,7 @@ use crate::llvm::{Function, Module};
 use crate::options::Options;
 use crate::plan::{FunctionPlan, Plan};
 use unseen_abi::deps::Deps;
-use unseen_abi::manifest::{Outcome, Place};
+use unseen_abi::manifest::{Outcome, Place, Scope};
 use unseen_abi::mechanism::{Mechanism, Mechanisms};
 
 /// Decides what is done to each of the module's functions.
@@ -54,9 +54,9 @@ pub fn plan(functions: &[Function], options: &Options) -> Plan {
 
 /// The dependency sets of the plan's functions, and which of the module's variables each global of theirs is. Files that only they
 /// name join the plan's.
-pub fn dependencies(module: Module, functions: &[Function], plan: &mut Plan) -> (Deps, Vec<u32>) {
+pub fn dependencies(module: Module, functions: &[Function], options: &Options, plan: &mut Plan) -> (Deps, Vec<u32>) {
     let mut sources = sources::Sources::after(std::mem::take(&mut plan.files));
-    let analysed = deps::analyse(module, functions, &mut sources);
+    let analysed = deps::analyse(module, functions, options.scope == Scope::Program, &mut sources);
     let mut numbers = vec![None; functions.len()];
     for (number, function) in plan.functions.iter().enumerate() {
         numbers[function.index] = Some(number as u32);

@@ -23,7 +23,7 @@ pub struct Trace {
 }
 
 /// Beyond this size (probes times blocks) only what is repeated within a block is found.
-const MOST: usize = 1 << 30;
+const MOST: usize = 1 << 28;
 
 /// The positions of events, by block, that set what is already set whenever they are reached.
 pub fn repeats(trace: &Trace) -> Vec<Vec<usize>> {

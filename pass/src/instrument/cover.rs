@@ -72,11 +72,12 @@ pub fn settle(module: Module, probe: Function, counters: Global, epoch: Option<G
             store(block, probe, counters);
         }
     }
+    assert!(probe.callers().is_empty(), "a probe lost its number");
     probe.delete();
 }
 
-/// Removes the calls of `probe` that say nothing new.
-fn drop_repeats(function: Function, probe: Function) {
+/// Removes the calls of `probe` that say nothing new. Returns whether there were any.
+pub fn drop_repeats(function: Function, probe: Function) -> bool {
     let blocks = function.blocks();
     let numbers: HashMap<Block, usize> = blocks.iter().enumerate().map(|(i, b)| (*b, i)).collect();
     let event = |i: Inst| match i.number_called_with(probe) {
@@ -88,11 +89,14 @@ fn drop_repeats(function: Function, probe: Function) {
         events: found.iter().map(|list| list.iter().map(|(_, e)| *e).collect()).collect(),
         successors: blocks.iter().map(|b| b.terminator().successors().iter().map(|s| numbers[s]).collect()).collect(),
     };
+    let mut changed = false;
     for (positions, list) in repeats(&trace).iter().zip(found) {
         for position in positions {
             list[*position].0.erase();
+            changed = true;
         }
     }
+    changed
 }
 
 /// Makes stores of a block's probes. Where nothing is called in between, neighbours become one: what follows in a block counts

@@ -4,7 +4,7 @@ use super::{Block, Function, Inst, Module, Opcode};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::target::*;
-use llvm_sys::{LLVMTypeKind, LLVMValueKind};
+use llvm_sys::{LLVMAtomicRMWBinOp, LLVMTypeKind, LLVMValueKind};
 
 /// Any value: an instruction's result, a parameter, a constant.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -291,6 +291,14 @@ mod views {
         /// Of a load, store or atomic operation.
         pub fn is_volatile(self) -> bool {
             unsafe { LLVMGetVolatile(self.0) != 0 }
+        }
+
+        /// Of an atomic operation: whether what it stores is computed of what lay there.
+        pub fn stores_computed(self) -> bool {
+            unsafe {
+                !LLVMIsAAtomicRMWInst(self.0).is_null()
+                    && LLVMGetAtomicRMWBinOp(self.0) != LLVMAtomicRMWBinOp::LLVMAtomicRMWBinOpXchg
+            }
         }
 
         /// Of a call: what is passed.

@@ -12,6 +12,8 @@ pub enum Effect {
     Read(u8, Length),
     /// Writes numbers to what an argument points to, if anything.
     Write(u8, Length),
+    /// Puts what an argument points to into another order.
+    Permutes(u8),
     /// Copies from what the second points to into what the first points to.
     Copies(u8, u8, Length),
     /// Reads all that can be reached from an argument.
@@ -56,8 +58,8 @@ pub enum Length {
 }
 
 use Effect::{
-    Allocates, AllocatesInto, Because, Calls, Constant, Copies, Ends, Foreign, PointInto, Reach, Read, ReadUnnamed,
-    Returns, Write, WriteUnnamed,
+    Allocates, AllocatesInto, Because, Calls, Constant, Copies, Ends, Foreign, Permutes, PointInto, Reach, Read,
+    ReadUnnamed, Returns, Write, WriteUnnamed,
 };
 use Length::{Argument, Bytes, Product, Rest, Text};
 use Reason::{Environment, Input, Output, Process, Random, Setjmp, Threads, Time};
@@ -115,48 +117,61 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ),
     ("strsep", &[Read(0, Bytes(8)), Because(Reason::Unmodelled)]),
     ("strerror gai_strerror", &[Constant]),
-    (
-        "snprintf __snprintf_chk sprintf __sprintf_chk",
-        &[Read(1, Text), Read(2, Text), Read(3, Text), Read(4, Text), ReadUnnamed, Write(0, Rest)],
-    ),
+    ("sprintf", &[Read(1, Text), ReadUnnamed, Write(0, Rest)]),
+    ("snprintf", &[Read(2, Text), ReadUnnamed, Write(0, Rest)]),
+    ("__sprintf_chk", &[Read(3, Text), ReadUnnamed, Write(0, Rest)]),
+    ("__snprintf_chk", &[Read(4, Text), ReadUnnamed, Write(0, Rest)]),
+    ("vsnprintf", &[Reach(2), Reach(3), Write(0, Rest)]),
+    ("vsprintf", &[Reach(1), Reach(2), Write(0, Rest)]),
     ("sscanf __isoc99_sscanf __isoc23_sscanf", &[Read(0, Text), Read(1, Text), WriteUnnamed]),
-    ("qsort", &[Read(0, Product(1, 2)), Write(0, Rest), Calls(3, &[0, 0])]),
+    ("qsort", &[Read(0, Product(1, 2)), Permutes(0), Calls(3, &[0, 0])]),
     ("bsearch", &[Calls(4, &[0, 1]), Returns(1)]),
     ("__ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc localeconv nl_langinfo", &[Constant]),
     ("__errno_location", &[Foreign]),
     // The world.
-    ("time gettimeofday clock_gettime ftime", &[Write(0, Rest), Write(1, Rest), Because(Time)]),
-    ("clock nanosleep usleep sleep sched_yield", &[Because(Time)]),
-    ("gmtime localtime ctime asctime", &[Read(0, Bytes(8)), Foreign, Because(Time)]),
+    ("time", &[Write(0, Bytes(8)), Because(Time)]),
+    ("gettimeofday", &[Write(0, Bytes(16)), Write(1, Bytes(8)), Because(Time)]),
+    ("clock_gettime", &[Write(1, Bytes(16)), Because(Time)]),
+    ("nanosleep", &[Read(0, Bytes(16)), Write(1, Bytes(16)), Because(Time)]),
+    ("clock usleep sleep sched_yield", &[Because(Time)]),
+    ("gmtime localtime ctime", &[Read(0, Bytes(8)), Foreign, Because(Time)]),
+    ("asctime", &[Read(0, Bytes(56)), Foreign]),
     ("gmtime_r localtime_r", &[Read(0, Bytes(8)), Write(1, Bytes(56)), Returns(1), Because(Environment)]),
     ("mktime timegm", &[Read(0, Bytes(56)), Write(0, Bytes(56)), Because(Environment)]),
     ("difftime", &[]),
     ("strftime", &[Read(2, Text), Read(3, Bytes(56)), Write(0, Rest), Because(Environment)]),
     ("rand random drand48 lrand48 arc4random srand srandom srand48", &[Because(Random)]),
     ("getrandom getentropy", &[Write(0, Rest), Because(Random)]),
-    (
-        "getpid getppid getuid geteuid getgid getegid gettid pthread_self isatty umask getrusage getcwd uname gethostname",
-        &[Write(0, Rest), Because(Process)],
-    ),
+    ("getpid getppid getuid geteuid getgid getegid gettid pthread_self isatty umask fcntl fileno", &[Because(Process)]),
+    ("getcwd gethostname uname", &[Write(0, Rest), Returns(0), Because(Process)]),
+    ("getrusage", &[Write(1, Bytes(144)), Because(Process)]),
     ("getenv secure_getenv", &[Read(0, Text), Foreign, Because(Environment)]),
     ("setlocale", &[Read(1, Text), Foreign, Because(Environment)]),
     (
-        "putchar puts perror remove unlink rmdir mkdir rename chmod chdir system putchar_unlocked",
-        &[Read(0, Text), Read(1, Text), Because(Output)],
+        "putchar putchar_unlocked fputc putc fputc_unlocked fflush fclose rewind clearerr ftruncate fsync fdatasync close \
+         fchmod fchown flock munmap madvise dirfd",
+        &[Because(Output)],
     ),
-    (
-        "fputs fputc putc fflush fclose fputc_unlocked rewind clearerr setbuf setvbuf ftruncate fsync close",
-        &[Read(0, Text), Because(Output)],
-    ),
-    ("printf __printf_chk", &[Read(0, Text), Read(1, Text), ReadUnnamed, Because(Output)]),
-    ("fprintf dprintf __fprintf_chk", &[Read(1, Text), Read(2, Text), ReadUnnamed, Because(Output)]),
+    ("puts perror remove unlink rmdir mkdir chmod chown chdir fputs fputs_unlocked", &[Read(0, Text), Because(Output)]),
+    ("rename link symlink", &[Read(0, Text), Read(1, Text), Because(Output)]),
+    ("utime utimes", &[Read(0, Text), Read(1, Bytes(32)), Because(Output)]),
+    ("printf", &[Read(0, Text), ReadUnnamed, Because(Output)]),
+    ("__printf_chk", &[Read(1, Text), ReadUnnamed, Because(Output)]),
+    ("fprintf dprintf", &[Read(1, Text), ReadUnnamed, Because(Output)]),
+    ("__fprintf_chk", &[Read(2, Text), ReadUnnamed, Because(Output)]),
+    ("vprintf vfprintf", &[Reach(1), Reach(2), Because(Output)]),
     ("fwrite fwrite_unlocked", &[Read(0, Product(1, 2)), Because(Output)]),
     ("write pwrite pwrite64", &[Read(1, Argument(2)), Because(Output)]),
-    ("fopen fopen64 fdopen freopen opendir", &[Read(0, Text), Read(1, Text), Foreign, Because(Input)]),
-    ("open open64 openat access stat stat64 lstat lstat64", &[Read(0, Text), Write(1, Rest), Because(Input)]),
-    ("fstat fstat64", &[Write(1, Rest), Because(Input)]),
+    ("fopen fopen64 freopen", &[Read(0, Text), Read(1, Text), Foreign, Because(Input)]),
+    ("fdopen", &[Read(1, Text), Foreign, Because(Input)]),
+    ("opendir", &[Read(0, Text), Foreign, Because(Input)]),
+    ("readdir readdir64 tmpfile", &[Foreign, Because(Input)]),
+    ("open open64 access", &[Read(0, Text), Because(Input)]),
+    ("openat openat64", &[Read(1, Text), Because(Input)]),
+    ("stat stat64 lstat lstat64", &[Read(0, Text), Write(1, Bytes(144)), Because(Input)]),
+    ("fstat fstat64", &[Write(1, Bytes(144)), Because(Input)]),
     (
-        "getc fgetc getchar ungetc feof ferror fileno ftell fseek ftello fseeko lseek lseek64 fseeko64 ftello64 getc_unlocked closedir",
+        "getc fgetc getchar ungetc feof ferror ftell fseek ftello fseeko lseek lseek64 fseeko64 ftello64 getc_unlocked closedir",
         &[Because(Input)],
     ),
     ("fgets", &[Write(0, Rest), Returns(0), Because(Input)]),
@@ -164,11 +179,12 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("read pread pread64 recv", &[Write(1, Rest), Because(Input)]),
     ("signal", &[Foreign, Because(Process)]),
     (
-        "pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy pthread_mutex_trylock pthread_mutexattr_init \
-      pthread_mutexattr_settype pthread_mutexattr_destroy pthread_cond_signal pthread_cond_broadcast",
+        "pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy pthread_mutex_trylock \
+         pthread_mutexattr_init pthread_mutexattr_settype pthread_mutexattr_destroy pthread_cond_signal \
+         pthread_cond_broadcast pthread_detach",
         &[Because(Process)],
     ),
-    ("pthread_create fork vfork execv execve execvp clone posix_spawn", &[Because(Threads)]),
+    ("pthread_create fork vfork execv execve execvp clone posix_spawn system", &[Because(Threads)]),
     // Ends.
     (
         "abort exit _exit _Exit __assert_fail __stack_chk_fail _ZSt9terminatev __cxa_pure_virtual _ZSt17__throw_bad_allocv __cxa_rethrow \

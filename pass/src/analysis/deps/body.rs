@@ -11,6 +11,10 @@ pub struct Program {
     pub globals: Vec<Global>,
     /// Functions that one pointer may point to: see [`Callee::Group`].
     pub groups: Vec<Vec<u32>>,
+    /// Pointers to functions that are not here may come from outside: a library, or one unit of several.
+    pub open: bool,
+    /// Somewhere a number is made a pointer. Without that, bits in a pointer are never taken out again.
+    pub forges: bool,
 }
 
 /// A function, defined or declared.
@@ -122,21 +126,20 @@ pub enum Op {
     },
     /// One of these.
     Copy(Vec<Operand>),
-    /// A number computed of these; where it is wide enough for one, perhaps a pointer somewhere near one of them.
-    Compute {
-        of: Vec<Operand>,
-        wide: bool,
-    },
+    /// A number computed of these.
+    Compute(Vec<Operand>),
+    /// The value with a few of its low bits changed: if it is a pointer, one somewhere near.
+    Near(Operand),
     /// A pointer made of a number, unless the number was a pointer before.
     Forge(Operand),
     /// Looks at values.
     Use(Vec<Operand>),
-    /// Reads memory. `parts` are the offsets of the scalars in it, of which some may be pointers if it says so.
+    /// Reads memory. `parts` are the offsets of the scalars in it.
     Load {
         address: Operand,
         size: u64,
         parts: Parts,
-        pointer: bool,
+        kind: Loaded,
         volatile: bool,
     },
     /// Writes memory, certainly unless `maybe`.
@@ -158,9 +161,11 @@ pub enum Op {
         to: Operand,
         length: Length,
     },
+    /// Calls, certainly unless `maybe`.
     Call {
         callee: Callee,
         args: Vec<Operand>,
+        maybe: bool,
     },
     /// Makes the unnamed arguments reachable from the list.
     VaStart {
@@ -169,6 +174,18 @@ pub enum Op {
     Return(Operand),
     /// What can't be modelled.
     Opaque(Reason, String),
+}
+
+/// What a loaded value is used as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loaded {
+    Pointer,
+    /// A number that is wide enough for a pointer.
+    Integer,
+    /// Several values, or others that are wide enough for pointers.
+    Wide,
+    /// No pointer; though it may be a part of one that is copied in pieces.
+    Number,
 }
 
 /// Offsets of the scalars in a loaded value.

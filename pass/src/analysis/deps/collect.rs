@@ -1,7 +1,7 @@
 //! The last look at a solved function: its summary.
 
 use super::body::{Callee, Length, Op, Operand};
-use super::memory::{Content, ENDLESS};
+use super::memory::{Content, ENDLESS, Manner, Wanted};
 use super::paths::{ANYWHERE, Base, Object, Pointer, Set, add, overlap};
 use super::solve::{Call, Solver, bytes};
 use super::summary::{Cause, Effect, Entry, Span, Summary, Thing, add_effect};
@@ -109,7 +109,8 @@ impl Solver<'_> {
                 let set = self.set(*to);
                 self.write(&set, span, origin, found);
             }
-            Op::Compute { of, .. } | Op::Use(of) => {
+            Op::Near(of) => self.uses(*of, origin, found),
+            Op::Compute(of) | Op::Use(of) => {
                 of.iter().for_each(|operand| self.uses(*operand, origin, found));
             }
             Op::Return(value) => {
@@ -122,7 +123,7 @@ impl Solver<'_> {
                 self.write(&set, Span::Bytes(24), origin, found);
             }
             Op::Opaque(reason, name) => found.opaque(*reason, name, origin),
-            Op::Call { callee, args } => self.look_at_call(callee, args, origin, found),
+            Op::Call { callee, args, .. } => self.look_at_call(callee, args, origin, found),
             Op::Alloca | Op::Offset { .. } | Op::Copy(_) | Op::Forge(_) => {}
         }
     }
@@ -145,6 +146,11 @@ impl Solver<'_> {
             args.iter().for_each(|arg| self.uses(*arg, origin, found));
             return;
         }
+        // Of a panic's message, what is packed into numbers is left out.
+        let panics = matches!(callee, Callee::Function(f) if self.program.functions[*f as usize].diverges);
+        if !panics && self.follows_number(callee, summary, args) {
+            found.opaque(Reason::IntegerToPointer, "", origin);
+        }
         let mut call = self.call(origin.index, args, recursive);
         for entry in &summary.reads {
             // A group of functions passes on who of them it was.
@@ -158,6 +164,10 @@ impl Solver<'_> {
                 Thing::Memory { base, offset, span } => {
                     let span = self.span_here(span, offset, &mut call);
                     for target in self.eval(base, &mut call).iter() {
+                        if panics && *self.paths.object(self.get(target).0) == Object::Unknown(Reason::IntegerToPointer)
+                        {
+                            continue;
+                        }
                         let target = self.paths.shift(target, offset);
                         self.read_at(target, span, origin, found);
                     }
@@ -177,6 +187,25 @@ impl Solver<'_> {
                 self.write(&moved, span, origin, found);
             }
         }
+    }
+
+    /// Whether the callee follows an argument that is a number here. What is passed as a pointer and may also be a number
+    /// is a pointer.
+    fn follows_number(&mut self, callee: &Callee, summary: &Summary, args: &[Operand]) -> bool {
+        let callee = match callee {
+            Callee::Function(f) => Some(*f),
+            Callee::Group(g) => self.program.groups[*g as usize].first().copied(),
+            Callee::Nobody => None,
+        };
+        let params = callee.map_or(&[][..], |f| &self.program.functions[f as usize].params);
+        summary.reads.iter().chain(&summary.writes).any(|entry| {
+            let Thing::Memory { base, .. } = entry.thing else { return false };
+            let Object::Param(i) = *self.paths.object(self.paths.root(base)) else { return false };
+            let Some(arg) = args.get(i as usize) else { return false };
+            let set = self.set(*arg);
+            let pointer = params.get(i as usize).is_none_or(|p| p.pointer);
+            self.is_number(&set) || !pointer && self.may_be_number(&set)
+        })
     }
 
     /// A read through an operand.
@@ -207,7 +236,7 @@ impl Solver<'_> {
                     self.use_own(pointer, length, origin, found);
                 }
             }
-            Object::Param(i) if !self.can_point(i) => found.opaque(Reason::IntegerToPointer, "", origin),
+            Object::Param(i) if !self.param_can_point(i) => found.opaque(Reason::IntegerToPointer, "", origin),
             Object::Reach(_) => {
                 let thing = Thing::Memory { base, offset: Offset::At(0), span: Span::Object };
                 found.read(thing, origin);
@@ -231,7 +260,7 @@ impl Solver<'_> {
             let (base, offset) = self.get(pointer);
             match *self.paths.object(base) {
                 Object::Unknown(reason) => found.opaque(reason, "", origin),
-                Object::Param(i) if !self.can_point(i) => found.opaque(Reason::IntegerToPointer, "", origin),
+                Object::Param(i) if !self.param_can_point(i) => found.opaque(Reason::IntegerToPointer, "", origin),
                 Object::Reach(_) => {
                     let thing = Thing::Memory { base, offset: Offset::At(0), span: Span::Object };
                     found.write(thing, origin);
@@ -245,7 +274,7 @@ impl Solver<'_> {
     }
 
     /// Whether a parameter is wide enough for a pointer.
-    fn can_point(&self, param: u32) -> bool {
+    fn param_can_point(&self, param: u32) -> bool {
         self.function.params.get(param as usize).is_none_or(|p| p.pointer || p.size == 0 || p.size >= 8)
     }
 
@@ -440,7 +469,8 @@ impl Solver<'_> {
 
     fn effect(&mut self, base: Base, at: Offset, length: u64, values: &Set, summary: &mut Summary) {
         let values = self.outward(values);
-        if values.0.is_empty() || self.is_number(&values) {
+        // A number that is wide enough may be made a pointer of, which callers must hear of.
+        if values.0.is_empty() || length < 8 && self.is_number(&values) {
             return;
         }
         add_effect(self.paths, &mut summary.effects, &Effect { base, at, length, content: Content::Values(values) });
@@ -491,7 +521,7 @@ impl Solver<'_> {
                 Content::Copy(inner) => {
                     let (inner, _) = self.get(inner);
                     let inner = self.paths.pointer(inner, ANYWHERE);
-                    let manner = super::memory::Manner { looping: false, written: None };
+                    let manner = Manner { looping: false, written: None, wanted: Wanted::Anything };
                     let values = self.memory.load(self.paths, self.program, inner, manner);
                     self.effect(base, moved, ENDLESS, &values, summary);
                 }

@@ -71,6 +71,12 @@ impl Draft<'_> {
         self.paths.follow(area, ANYWHERE, false)
     }
 
+    /// Numbers are stored there, of which pointers may be made.
+    fn put_number(&mut self, base: Base, length: u64) {
+        let content = Content::Values(Set::of(self.paths.start(Object::Number)));
+        self.summary.effects.push(Effect { base, at: Offset::At(0), length, content });
+    }
+
     fn model(&mut self, effects: &[models::Effect], params: u32) {
         let followed: Vec<u8> = effects.iter().flat_map(pointers).collect();
         for i in (0..params).filter(|i| !followed.contains(&(*i as u8))) {
@@ -93,6 +99,14 @@ impl Draft<'_> {
             models::Effect::Write(i, length) => {
                 let base = self.param(i);
                 self.write(memory(base, span(length)));
+                let length = if let Length::Bytes(n) = length { n } else { ENDLESS };
+                self.put_number(base, length);
+            }
+            models::Effect::Permutes(i) => {
+                let base = self.param(i);
+                self.write(memory(base, Span::Rest));
+                let content = Content::Copy(self.paths.pointer(base, ANYWHERE));
+                self.summary.effects.push(Effect { base, at: ANYWHERE, length: ENDLESS, content });
             }
             models::Effect::Copies(to, from, length) => {
                 let (to, from) = (self.param(to), self.param(from));
@@ -112,6 +126,7 @@ impl Draft<'_> {
             models::Effect::WriteUnnamed => {
                 let base = self.unnamed();
                 self.write(memory(base, Span::Rest));
+                self.put_number(base, ENDLESS);
             }
             models::Effect::PointInto(to, object) => {
                 let (to, object) = (self.param(to), self.param(object));
@@ -173,6 +188,7 @@ fn pointers(effect: &models::Effect) -> Vec<u8> {
     match *effect {
         models::Effect::Read(i, _)
         | models::Effect::Write(i, _)
+        | models::Effect::Permutes(i)
         | models::Effect::Returns(i)
         | models::Effect::AllocatesInto(i) => vec![i],
         models::Effect::Copies(a, b, _) | models::Effect::PointInto(a, b) => vec![a, b],

@@ -20,10 +20,12 @@ pub struct Extractor<'a> {
     globals: HashMap<Value, u32>,
     pub targets: Targets,
     sources: &'a mut Sources,
+    forges: bool,
 }
 
-/// The program of a module. Functions are numbered as in `functions`; the last global is the library's.
-pub fn extract(module: Module, functions: &[LlvmFunction], sources: &mut Sources) -> Program {
+/// The program of a module. Functions are numbered as in `functions`; the last global is the library's. Without `main`, or
+/// where the module is not `whole`, the program is open.
+pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources: &mut Sources) -> Program {
     let variables = module.variables();
     let mut extractor = Extractor {
         layout: module.layout(),
@@ -31,8 +33,10 @@ pub fn extract(module: Module, functions: &[LlvmFunction], sources: &mut Sources
         globals: variables.iter().enumerate().map(|(i, g)| (*g, i as u32)).collect(),
         targets: Targets::default(),
         sources,
+        forges: false,
     };
-    let mut program = Program::default();
+    let main = functions.iter().any(|f| !f.is_declaration() && f.name() == "main");
+    let mut program = Program { open: !whole || !main, ..Program::default() };
     for variable in &variables {
         let global = extractor.global(*variable);
         program.globals.push(global);
@@ -46,6 +50,7 @@ pub fn extract(module: Module, functions: &[LlvmFunction], sources: &mut Sources
         extractor.targets.declare(index as u32, Signature::of(function.signature()));
     }
     extractor.targets.resolve(&mut program);
+    program.forges = extractor.forges;
     program
 }
 
@@ -177,6 +182,8 @@ impl Extractor<'_> {
             let operands = values.iter().map(|v| self.operand(*v, &draft)).collect();
             draft.body.insts[index as usize].op = Op::Copy(operands);
         }
+        draft.body.insts.shrink_to_fit();
+        draft.body.blocks.shrink_to_fit();
         draft.body
     }
 
@@ -261,7 +268,10 @@ impl Extractor<'_> {
             }
             LLVMBitCast | LLVMAddrSpaceCast | LLVMPtrToInt | LLVMZExt | LLVMSExt | LLVMTrunc | LLVMFreeze
             | LLVMExtractValue | LLVMInsertValue => Op::Copy(self.operands(&value.operands(), draft)),
-            LLVMIntToPtr => Op::Forge(self.operand(value.operands()[0], draft)),
+            LLVMIntToPtr => {
+                self.forges = true;
+                Op::Forge(self.operand(value.operands()[0], draft))
+            }
             LLVMExtractElement => Op::Copy(self.operands(&value.operands()[..1], draft)),
             LLVMInsertElement => Op::Copy(self.operands(&value.operands()[..2], draft)),
             LLVMShuffleVector => Op::Copy(self.operands(&value.operands()[..2], draft)),
@@ -298,7 +308,13 @@ impl Extractor<'_> {
             LLVMCatchPad | LLVMCleanupPad | LLVMCatchSwitch | LLVMCatchRet | LLVMCleanupRet => {
                 Op::Opaque(Reason::Unmodelled, "funclet".into())
             }
-            _ => Op::Compute { of: self.operands(&value.operands(), draft), wide: self.is_wide(value.ty()) },
+            opcode => {
+                let operands = self.operands(&value.operands(), draft);
+                match near(opcode, &operands) {
+                    Some(of) if self.is_wide(value.ty()) => Op::Near(of),
+                    _ => Op::Compute(operands),
+                }
+            }
         };
         draft.push(op, Some(inst));
         false
@@ -321,9 +337,15 @@ impl Extractor<'_> {
     }
 
     pub fn load(&self, address: Operand, ty: Type, volatile: bool) -> Op {
-        let (mut parts, mut pointer) = (Vec::new(), false);
-        self.parts(ty, 0, &mut parts, &mut pointer);
-        Op::Load { address, size: self.layout.stored_size(ty), parts, pointer, volatile }
+        let (mut parts, mut wide) = (Vec::new(), false);
+        self.parts(ty, 0, &mut parts, &mut wide);
+        let kind = match ty.shape() {
+            Shape::Pointer => Loaded::Pointer,
+            Shape::Integer(64) => Loaded::Integer,
+            _ if wide => Loaded::Wide,
+            _ => Loaded::Number,
+        };
+        Op::Load { address, size: self.layout.stored_size(ty), parts, kind, volatile }
     }
 
     /// The scalars in a type, and whether some may be pointers.
@@ -367,7 +389,8 @@ impl Extractor<'_> {
         let load = self.load(address, operands[1].ty(), volatile);
         let loaded = draft.push(load, None);
         draft.push(Op::Use(given.clone()), None);
-        for value in given {
+        let moved = draft.push(Op::Near(Operand::Inst(loaded)), None);
+        for value in given.into_iter().chain(inst.stores_computed().then_some(Operand::Inst(moved))) {
             draft.push(Op::Store { address, value, size, maybe: true, volatile }, None);
         }
         draft.push(Op::Copy(vec![Operand::Inst(loaded)]), Some(inst));
@@ -398,7 +421,7 @@ impl Extractor<'_> {
                     self.callback(args.get(usize::from(*pointer)).copied(), passed, &args, draft);
                 }
             }
-            draft.push(Op::Call { callee: Callee::Function(index), args }, Some(inst));
+            draft.push(Op::Call { callee: Callee::Function(index), args, maybe: false }, Some(inst));
             let ends = function.has_attribute("noreturn") || effects.is_some_and(|e| e.contains(&Effect::Ends));
             return ends && inst.opcode() == Opcode::LLVMCall;
         }
@@ -407,7 +430,7 @@ impl Extractor<'_> {
             if inst.assembly_touches_memory() {
                 draft.push(Op::Opaque(Reason::Assembly, String::new()), None);
             }
-            draft.push(Op::Compute { of: args, wide: true }, Some(inst));
+            draft.push(Op::Compute(args), Some(inst));
             return false;
         }
         let args = self.operands(&arguments, draft);
@@ -417,7 +440,7 @@ impl Extractor<'_> {
             _ => Callee::Group(self.targets.group(Signature::of(inst.called_signature()), slot(called, self.layout))),
         };
         draft.push(Op::Use(vec![pointer]), None);
-        draft.push(Op::Call { callee, args }, Some(inst));
+        draft.push(Op::Call { callee, args, maybe: false }, Some(inst));
         false
     }
 
@@ -433,7 +456,7 @@ impl Extractor<'_> {
             Some(Operand::Function(f)) => Callee::Function(f),
             _ => Callee::Group(self.targets.group(Signature::pointers(passed.len()), Slot::Anywhere)),
         };
-        draft.push(Op::Call { callee, args: given }, None);
+        draft.push(Op::Call { callee, args: given, maybe: true }, None);
     }
 }
 
@@ -493,6 +516,24 @@ fn slot(called: Value, layout: Layout) -> Slot {
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The operand that an operation with a constant changes only a little, as tags in the low bits of a pointer are put in and
+/// taken out.
+fn near(opcode: Opcode, operands: &[Operand]) -> Option<Operand> {
+    const LOW: i64 = 1 << 16;
+    let (of, constant) = match *operands {
+        [of, Operand::Number(n)] | [Operand::Number(n), of] => (of, n),
+        _ => return None,
+    };
+    let little = match opcode {
+        Opcode::LLVMAnd => (-LOW..0).contains(&constant),
+        Opcode::LLVMOr | Opcode::LLVMXor => (0..LOW).contains(&constant),
+        Opcode::LLVMAdd => true,
+        Opcode::LLVMSub => of == operands[0],
+        _ => false,
+    };
+    little.then_some(of)
 }
 
 /// What LLVM's attributes promise.

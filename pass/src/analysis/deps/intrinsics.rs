@@ -49,9 +49,12 @@ pub fn translate(x: &mut Extractor, name: &str, inst: Inst, arguments: &[Value],
         "llvm.eh.sjlj.setjmp" | "llvm.eh.sjlj.longjmp" => Op::Opaque(Reason::Setjmp, String::new()),
         "llvm.readcyclecounter" | "llvm.readsteadycounter" => Op::Opaque(Reason::Time, String::new()),
         _ if is_silent(name) => return false,
-        _ if touches_nothing(inst) => {
-            Op::Compute { of: x.operands(arguments, draft), wide: x.is_wide(inst.value().ty()) }
+        "llvm.ptrmask" => {
+            let used = x.operands(arguments, draft);
+            draft.push(Op::Use(used.clone()), None);
+            Op::Offset { base: used[0], at: 0, stride: 1 }
         }
+        _ if touches_nothing(inst) => Op::Compute(x.operands(arguments, draft)),
         _ => Op::Opaque(Reason::Unmodelled, name.to_owned()),
     };
     draft.push(op, Some(inst));

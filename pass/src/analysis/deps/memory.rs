@@ -4,7 +4,7 @@
 //! Objects of different names may be the same one at run time, unless both are the function's own, both are globals, or
 //! one is behind a parameter that nothing else may touch.
 
-use super::body::{Operand, Program};
+use super::body::{Function, Operand, Program};
 use super::must::Written;
 use super::paths::{ANYWHERE, Base, Object, Paths, Pointer, Set, add, overlap};
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ pub struct Memory {
     regions: BTreeMap<Base, Region>,
     /// Parameters that nothing else may touch what they point to.
     noalias: Vec<bool>,
+    /// Parameters that are too small for a pointer.
+    narrow: Vec<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -59,11 +61,40 @@ pub struct Manner<'a> {
     pub looping: bool,
     /// What is certainly overwritten when the load is made.
     pub written: Option<&'a Written>,
+    pub wanted: Wanted,
+}
+
+/// Which of the numbers that may lie in memory beside pointers a load gives. Where there is nothing else, all do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Numbers too.
+    Anything,
+    /// What a callee passes on. A number that was stored under this very name is one; others only may lie there.
+    Passed,
+    /// A pointer. A number that was stored under this very name was made one.
+    Pointer,
+}
+
+/// The way of a load through copies.
+#[derive(Default)]
+struct Trail {
+    visited: Vec<(Pointer, bool)>,
+    /// Numbers were passed by.
+    number: bool,
 }
 
 impl Memory {
-    pub fn new(noalias: &[bool]) -> Memory {
-        Memory { regions: BTreeMap::new(), noalias: noalias.to_vec() }
+    pub fn new(function: &Function) -> Memory {
+        let narrow = function.params.iter().map(|p| !p.pointer && p.size != 0 && p.size < WORD).collect();
+        Memory { regions: BTreeMap::new(), noalias: function.noalias.clone(), narrow }
+    }
+
+    /// Takes out what is no pointer for sure: small parameters.
+    pub fn drop_narrow(&self, paths: &Paths, set: &mut Set) {
+        set.0.retain(|p| match *paths.object(paths.get(*p).0) {
+            Object::Param(i) => !self.narrow.get(i as usize).copied().unwrap_or(false),
+            _ => true,
+        });
     }
 
     /// Objects with their cells.
@@ -110,7 +141,9 @@ impl Memory {
         }
         let (source, _) = paths.get(from);
         let anywhere = paths.pointer(source, ANYWHERE);
-        let brought = self.load(paths, program, anywhere, Manner { looping: true, written: None });
+        let manner = Manner { looping: true, written: None, wanted: Wanted::Anything };
+        let mut brought = self.load(paths, program, anywhere, manner);
+        self.drop_narrow(paths, &mut brought);
         let region = self.regions.entry(base).or_default();
         let news = paths.join_all(&mut region.values, &brought);
         let content = Content::Copy(from);
@@ -126,7 +159,12 @@ impl Memory {
     /// The pointers that a value of eight bytes at a place may be.
     pub fn load(&self, paths: &mut Paths, program: &Program, from: Pointer, manner: Manner) -> Set {
         let mut out = Set::default();
-        self.gather(paths, program, from, manner, &mut out, &mut Vec::new());
+        let mut trail = Trail::default();
+        self.gather(paths, program, from, manner, &mut out, &mut trail);
+        if trail.number && out.0.is_empty() {
+            let number = paths.start(Object::Number);
+            paths.join(&mut out, number);
+        }
         out
     }
 
@@ -144,8 +182,8 @@ impl Memory {
                         let (source, _) = paths.get(*source);
                         if !paths.is_entry(source) {
                             let source = paths.pointer(source, ANYWHERE);
-                            let manner = Manner { looping: false, written: None };
-                            self.gather(paths, program, source, manner, &mut out, &mut Vec::new());
+                            let manner = Manner { looping: false, written: None, wanted: Wanted::Anything };
+                            self.gather(paths, program, source, manner, &mut out, &mut Trail::default());
                         }
                     }
                 }
@@ -161,23 +199,23 @@ impl Memory {
         mut from: Pointer,
         manner: Manner,
         out: &mut Set,
-        visited: &mut Vec<(Pointer, bool)>,
+        trail: &mut Trail,
     ) {
-        if visited.len() >= COPIES.0 {
+        if trail.visited.len() >= COPIES.0 {
             let (base, _) = paths.get(from);
             from = paths.pointer(base, ANYWHERE);
         }
         // What is overwritten now may have been copied before.
         let visit = (from, manner.written.is_some());
-        if visited.contains(&visit) {
+        if trail.visited.contains(&visit) {
             return;
         }
-        if visited.len() >= COPIES.1 {
+        if trail.visited.len() >= COPIES.1 {
             let unknown = paths.start(Object::Unknown(Reason::Limit));
             paths.join(out, unknown);
             return;
         }
-        visited.push(visit);
+        trail.visited.push(visit);
         let (base, at) = paths.get(from);
         match *paths.object(base) {
             Object::Unknown(_) => {
@@ -200,19 +238,32 @@ impl Memory {
             }
             _ => {}
         }
+        let number = paths.start(Object::Number);
+        let unknown = paths.start(Object::Unknown(Reason::IntegerToPointer));
         for cell in self.cells(base) {
             if !overlap(cell.at, cell.length, at, WORD) {
                 continue;
             }
             match &cell.content {
                 Content::Values(set) => {
-                    paths.join_all(out, set);
+                    let exact = matches!(at, Offset::At(_)) && cell.at == at && cell.length == WORD;
+                    let forged = exact && may_be_one_union(paths, base);
+                    for pointer in set.iter() {
+                        match manner.wanted {
+                            Wanted::Pointer if pointer == number && forged => paths.join(out, unknown),
+                            Wanted::Pointer | Wanted::Passed if pointer == number && !forged => {
+                                trail.number = true;
+                                false
+                            }
+                            _ => paths.join(out, pointer),
+                        };
+                    }
                 }
                 Content::Copy(source) => {
                     let moved = add(at, negative(cell.at));
                     let source = paths.shift(*source, moved);
                     let manner = Manner { written: None, ..manner };
-                    self.gather(paths, program, source, manner, out, visited);
+                    self.gather(paths, program, source, manner, out, trail);
                 }
             }
         }
@@ -232,7 +283,9 @@ impl Memory {
         let same = |o: &Base| if *o == base { !paths.is_one(base) } else { self.may_be_same(paths, base, *o) };
         let others: Vec<Base> = self.regions.keys().copied().filter(same).collect();
         for other in others {
-            paths.join_all(out, &self.regions[&other].values);
+            for pointer in self.regions[&other].values.iter().filter(|p| *p != number) {
+                paths.join(out, pointer);
+            }
         }
     }
 
@@ -322,6 +375,12 @@ impl Region {
 /// Whether an object holds what is stored in it. Constants and nowhere do not.
 fn holds(paths: &Paths, base: Base) -> bool {
     !matches!(paths.object(base), Object::Constant(_) | Object::Number | Object::Unknown(_))
+}
+
+/// Whether a number that is stored exactly where a pointer is loaded is that pointer, as in a union. Heap objects of one
+/// name may be several, of different types.
+fn may_be_one_union(paths: &Paths, base: Base) -> bool {
+    paths.is_one(base) && !matches!(paths.object(base), Object::Fresh(_))
 }
 
 fn is_reach(paths: &Paths, base: Base) -> bool {

@@ -38,9 +38,9 @@ pub struct Analysed {
     pub summaries: Vec<summary::Summary>,
 }
 
-/// Analyses a module.
-pub fn analyse(module: Module, functions: &[Function], sources: &mut Sources) -> Analysed {
-    let program = extract::extract(module, functions, sources);
+/// Analyses a module; `whole` says that nothing but libraries comes to it.
+pub fn analyse(module: Module, functions: &[Function], whole: bool, sources: &mut Sources) -> Analysed {
+    let program = extract::extract(module, functions, whole, sources);
     let mut paths = paths::Paths::default();
     let foreign = program.globals.len() as u32 - 1;
     let summaries = whole::solve(&program, &mut paths, |paths, function| {

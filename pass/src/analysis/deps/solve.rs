@@ -4,8 +4,8 @@
 //! solved along control flow. The second needs the first (which store goes where), and makes the first sharper (what is
 //! overwritten is no longer what it was at entry): with certain writes, values are solved a second time.
 
-use super::body::{Body, Callee, Function, Length, Op, Operand, Program};
-use super::memory::{self, ENDLESS, Manner, Memory};
+use super::body::{Body, Callee, Function, Length, Loaded, Op, Operand, Program};
+use super::memory::{self, ENDLESS, Manner, Memory, Wanted};
 use super::must::Written;
 use super::paths::{ANYWHERE, Base, Object, Paths, Pointer, Set};
 use super::summary::Summary;
@@ -48,6 +48,8 @@ pub(super) struct Call<'s> {
     pub index: usize,
     pub args: &'s [Operand],
     pub looping: bool,
+    /// What the callee follows is looked for, not what it passes on.
+    pub followed: bool,
     memo: HashMap<Base, Set>,
 }
 
@@ -108,7 +110,7 @@ impl<'a> Solver<'a> {
 
     fn values_and_memory(&mut self) {
         self.values = vec![Set::default(); self.body.insts.len()];
-        self.memory = Memory::new(&self.function.noalias);
+        self.memory = Memory::new(self.function);
         let limit = self.paths.work + WORK.1.max(WORK.0 * self.body.insts.len() as u64);
         for _ in 0..PASSES {
             let mut changed = false;
@@ -159,36 +161,33 @@ impl<'a> Solver<'a> {
             }
             Op::Forge(of) => {
                 let mut set = self.set(*of);
-                if self.is_number(&set) {
-                    set = Set::of(self.paths.start(Object::Unknown(Reason::IntegerToPointer)));
+                if self.may_be_number(&set) {
+                    let unknown = self.paths.start(Object::Unknown(Reason::IntegerToPointer));
+                    self.paths.join(&mut set, unknown);
                 }
                 self.give(index, &set)
             }
-            Op::Compute { of, wide } => {
-                // What is computed of constants alone is a constant.
+            Op::Compute(of) => self.compute(index, of),
+            Op::Near(of) if self.program.forges => {
                 let mut set = Set::default();
-                for operand in of {
-                    let from = self.set(*operand);
-                    if !from.0.is_empty() {
-                        let number = self.paths.start(Object::Number);
-                        self.paths.join(&mut set, number);
-                    }
-                    for pointer in from.iter().filter(|_| *wide) {
-                        let pointer = self.paths.shift(pointer, ANYWHERE);
-                        self.paths.join(&mut set, pointer);
-                    }
+                for pointer in self.set(*of).iter() {
+                    let pointer = self.paths.shift(pointer, ANYWHERE);
+                    self.paths.join(&mut set, pointer);
                 }
                 self.give(index, &set)
             }
-            Op::Load { address, size: _, parts, pointer: wide, volatile: _ } => {
+            Op::Near(of) => self.compute(index, &[*of]),
+            Op::Load { address, size: _, parts, kind, volatile: _ } => {
                 let written = self.written[index].clone();
-                let manner = Manner { looping, written: written.as_deref() };
+                let pointer = *kind == Loaded::Pointer;
+                let wanted = if pointer { Wanted::Pointer } else { Wanted::Anything };
+                let manner = Manner { looping, written: written.as_deref(), wanted };
                 let mut loaded = Set::default();
                 let address = self.pointing(*address);
                 for pointer in address.iter() {
                     let own =
                         matches!(self.paths.object(self.paths.get(pointer).0), Object::Local(_) | Object::Fresh(_));
-                    if !own && !wide {
+                    if !own && self.is_numeric(*kind) {
                         let number = self.paths.start(Object::Number);
                         self.paths.join(&mut loaded, number);
                         continue;
@@ -199,18 +198,40 @@ impl<'a> Solver<'a> {
                         self.paths.join_all(&mut loaded, &set);
                     }
                 }
+                if self.is_numeric(*kind) {
+                    self.only_parameters(&mut loaded);
+                }
+                if pointer {
+                    self.drop_number(&mut loaded);
+                    self.memory.drop_narrow(self.paths, &mut loaded);
+                }
                 self.give(index, &loaded)
             }
             Op::Store { address, value, size, .. } => {
                 let (address, value) = (self.set(*address), self.set(*value));
-                let mut changed = false;
+                // Too small for a pointer: elsewhere than on the stack, where parameters are kept, it is a number.
+                let mut elsewhere = value.clone();
+                self.memory.drop_narrow(self.paths, &mut elsewhere);
+                if *size < 8 {
+                    elsewhere.0.clear();
+                }
+                if elsewhere.0.len() < value.0.len() {
+                    let number = self.paths.start(Object::Number);
+                    self.paths.join(&mut elsewhere, number);
+                }
+                let (copied, mut changed) = self.copy_piece(index, *size);
+                if copied && self.is_number(&value) {
+                    return changed;
+                }
                 for pointer in address.iter() {
-                    changed |= self.memory.store(self.paths, pointer, *size, &value);
+                    let own = matches!(self.paths.object(self.paths.get(pointer).0), Object::Local(_));
+                    let stored = if own { &value } else { &elsewhere };
+                    changed |= self.memory.store(self.paths, pointer, *size, stored);
                 }
                 changed
             }
             Op::CopyBytes { to, from, length } => {
-                let (to, from) = (self.set(*to), self.set(*from));
+                let (to, from) = (self.pointing(*to), self.pointing(*from));
                 let mut changed = false;
                 for target in to.iter() {
                     for source in from.iter() {
@@ -229,9 +250,60 @@ impl<'a> Solver<'a> {
                 }
                 changed
             }
-            Op::Call { callee, args } => self.apply(index, callee, args, looping),
+            Op::Call { callee, args, .. } => self.apply(index, callee, args, looping),
             Op::Fill { .. } | Op::Use(_) | Op::Return(_) | Op::Opaque(..) => false,
         }
+    }
+
+    /// What is computed of constants alone is a constant.
+    fn compute(&mut self, index: usize, of: &[Operand]) -> bool {
+        if of.iter().all(|operand| self.set(*operand).0.is_empty()) {
+            return false;
+        }
+        let number = Set::of(self.paths.start(Object::Number));
+        self.give(index, &number)
+    }
+
+    /// Whether what is loaded is only ever a number, or copied: nothing in the program makes pointers of numbers.
+    fn is_numeric(&self, kind: Loaded) -> bool {
+        kind == Loaded::Number || kind == Loaded::Integer && !self.program.forges
+    }
+
+    /// Of a number in the function's own memory, only which parameter it is matters.
+    fn only_parameters(&mut self, set: &mut Set) {
+        let before = set.0.len();
+        set.0.retain(|p| match *self.paths.object(self.paths.get(*p).0) {
+            Object::Param(_) | Object::Closure(..) | Object::Reach(_) | Object::Number => true,
+            _ => false,
+        });
+        if set.0.len() < before {
+            let number = self.paths.start(Object::Number);
+            self.paths.join(set, number);
+        }
+    }
+
+    /// A store of what was loaded as a number, as it is: pointers are copied that way too, whole or in pieces.
+    /// Returns whether it is such a store, and whether that is news.
+    fn copy_piece(&mut self, store: usize, size: u64) -> (bool, bool) {
+        let body = self.body;
+        let Op::Store { address, value, .. } = &body.insts[store].op else { return (false, false) };
+        let mut value = *value;
+        let from = loop {
+            let Operand::Inst(i) = value else { return (false, false) };
+            match &body.insts[i as usize].op {
+                Op::Copy(of) if of.len() == 1 => value = of[0],
+                Op::Load { address, kind, .. } if self.is_numeric(*kind) => break *address,
+                _ => return (false, false),
+            }
+        };
+        let (to, from) = (self.pointing(*address), self.pointing(from));
+        let (copied, mut changed) = (!to.0.is_empty() && !from.0.is_empty(), false);
+        for target in to.iter() {
+            for source in from.iter() {
+                changed |= self.memory.copy(self.paths, self.program, target, size, source);
+            }
+        }
+        (copied, changed)
     }
 
     fn give(&mut self, index: usize, set: &Set) -> bool {
@@ -244,16 +316,25 @@ impl<'a> Solver<'a> {
     /// What an operand may point to; that it may also be a number matters only if it is nothing else.
     fn pointing(&mut self, operand: Operand) -> Set {
         let mut set = self.set(operand);
+        self.drop_number(&mut set);
+        set
+    }
+
+    fn drop_number(&mut self, set: &mut Set) {
         if set.0.len() > 1 {
             let number = self.paths.start(Object::Number);
             set.0.retain(|p| *p != number);
         }
-        set
     }
 
     /// Whether a value is a number that points nowhere known.
     pub(super) fn is_number(&self, set: &Set) -> bool {
         set.single().is_some_and(|p| *self.paths.object(self.paths.get(p).0) == Object::Number)
+    }
+
+    /// Whether a value may be a number that points nowhere known.
+    pub(super) fn may_be_number(&self, set: &Set) -> bool {
+        set.iter().any(|p| *self.paths.object(self.paths.get(p).0) == Object::Number)
     }
 
     /// Applies a call to values and memory.
@@ -265,7 +346,7 @@ impl<'a> Solver<'a> {
             return self.give(index, &number);
         }
         let mut changed = self.pass_unnamed(index, callee, args);
-        let mut call = Call { index, args, looping: looping || recursive, memo: HashMap::new() };
+        let mut call = Call { index, args, looping: looping || recursive, followed: false, memo: HashMap::new() };
         for effect in &summary.effects {
             for target in self.eval(effect.base, &mut call).iter() {
                 let target = self.paths.shift(target, effect.at);
@@ -275,7 +356,12 @@ impl<'a> Solver<'a> {
                         changed |= self.memory.store(self.paths, target, effect.length, &values);
                     }
                     memory::Content::Copy(source) => {
-                        for source in self.translate(&Set::of(*source), &mut call).iter() {
+                        let mut sources = self.translate(&Set::of(*source), &mut call);
+                        let number = self.paths.start(Object::Number);
+                        if sources.0.len() > 1 {
+                            sources.0.retain(|p| *p != number);
+                        }
+                        for source in sources.iter() {
                             changed |= self.memory.copy(self.paths, self.program, target, effect.length, source);
                         }
                     }
@@ -360,7 +446,8 @@ impl<'a> Solver<'a> {
     /// The pointers that lie at the offsets behind these, when the call is made.
     fn follow(&mut self, from: &Set, offsets: &[Offset], call: &Call, looping: bool) -> Set {
         let written = self.written[call.index].clone();
-        let manner = Manner { looping, written: written.as_deref() };
+        let wanted = if call.followed { Wanted::Pointer } else { Wanted::Passed };
+        let manner = Manner { looping, written: written.as_deref(), wanted };
         let mut out = Set::default();
         let number = self.paths.start(Object::Number);
         let passed = self.paths.base(unnamed(call.index));
@@ -368,6 +455,7 @@ impl<'a> Solver<'a> {
             for offset in offsets {
                 let place = self.paths.shift(pointer, *offset);
                 let mut set = self.memory.load(self.paths, self.program, place, manner);
+                self.memory.drop_narrow(self.paths, &mut set);
                 if self.paths.get(pointer).0 == passed {
                     // Among the unnamed arguments, numbers are not followed.
                     set.0.retain(|p| *p != number && self.is_followed(*p, call));
@@ -391,7 +479,7 @@ impl<'a> Solver<'a> {
     pub(super) fn call<'s>(&self, index: usize, args: &'s [Operand], recursive: bool) -> Call<'s> {
         let block = self.body.blocks.iter().position(|b| (b.start as usize..b.end as usize).contains(&index));
         let looping = recursive || block.is_some_and(|b| self.looping[b]);
-        Call { index, args, looping, memo: HashMap::new() }
+        Call { index, args, looping, followed: true, memo: HashMap::new() }
     }
 
     /// Solves what is certainly written before each instruction, and when the function returns.
@@ -457,7 +545,7 @@ impl<'a> Solver<'a> {
                 let to = self.set(*to);
                 self.write_at(&to, 0, *n, state)
             }
-            Op::Call { callee, args } => {
+            Op::Call { callee, args, maybe: false } => {
                 let known = self.known;
                 let (summary, recursive) = known.callee(callee);
                 if summary.written.is_empty() {

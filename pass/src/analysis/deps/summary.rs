@@ -117,6 +117,7 @@ impl Summary {
 
     /// Takes out what others include, and keeps the summary within bounds.
     pub fn bound(&mut self, paths: &mut Paths) {
+        self.returns.0.shrink_to_fit();
         let hides = self.hides();
         for list in [&mut self.reads, &mut self.writes] {
             reduce(paths, list);
@@ -127,6 +128,8 @@ impl Summary {
             if hides {
                 list.truncate(KNOWN);
             }
+            // There is one of these for every function.
+            list.shrink_to_fit();
         }
         if self.effects.len() > EFFECTS {
             self.widen_effects(paths, |_, base| base);

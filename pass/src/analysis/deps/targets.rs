@@ -139,7 +139,7 @@ impl Targets {
                 {
                     match members[*group as usize][..] {
                         [] => *callee = Callee::Nobody,
-                        [one] => *callee = Callee::Function(one),
+                        [one] if !program.open => *callee = Callee::Function(one),
                         _ => {}
                     }
                 }

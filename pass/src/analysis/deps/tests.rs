@@ -13,12 +13,20 @@ const GLOBALS: u32 = 3;
 /// A declared function that allocates.
 const MALLOC: u32 = 0;
 
-struct Random(u64);
+struct Random {
+    state: u64,
+    /// Whether programs load pointers as numbers too.
+    numbers: bool,
+}
 
 impl Random {
+    fn new(seed: u64, numbers: bool) -> Random {
+        Random { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1), numbers }
+    }
+
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % n
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.state >> 33) as usize) % n
     }
 
     fn one_in(&mut self, n: usize) -> bool {
@@ -46,7 +54,7 @@ fn program(random: &mut Random) -> Program {
     });
     // Functions with the same number of parameters may be called through a pointer.
     let groups = (0..3).map(|n| (1..=count).filter(|f| arity[*f as usize] == n).collect()).collect();
-    Program { functions, globals: globals.collect(), groups }
+    Program { functions, globals: globals.collect(), groups, open: false, forges: false }
 }
 
 fn body(random: &mut Random, params: usize, arity: &[usize]) -> Body {
@@ -94,7 +102,11 @@ fn op(random: &mut Random, params: usize, insts: usize, arity: &[usize]) -> Op {
         1 => Op::Offset { base: any(random), at: 8 * (random.below(4) as i64 - 1), stride: 0 },
         2 => Op::Offset { base: any(random), at: 8 * random.below(2) as i64, stride: 16 },
         3 => Op::Copy(vec![any(random), any(random)]),
-        4..8 => Op::Load { address: any(random), size: 8, parts: vec![0], pointer: true, volatile: false },
+        4 if random.numbers && random.one_in(2) => {
+            let kind = if random.one_in(2) { Loaded::Integer } else { Loaded::Number };
+            Op::Load { address: any(random), size: 8, parts: vec![0], kind, volatile: false }
+        }
+        4..8 => Op::Load { address: any(random), size: 8, parts: vec![0], kind: Loaded::Pointer, volatile: false },
         8..11 => {
             Op::Store { address: any(random), value: any(random), size: 8, maybe: random.one_in(4), volatile: false }
         }
@@ -103,13 +115,13 @@ fn op(random: &mut Random, params: usize, insts: usize, arity: &[usize]) -> Op {
             from: any(random),
             length: Length::Bytes(8 * (1 + random.below(2) as u64)),
         },
-        _ if random.one_in(4) => Op::Call { callee: Callee::Function(MALLOC), args: Vec::new() },
+        _ if random.one_in(4) => Op::Call { callee: Callee::Function(MALLOC), args: Vec::new(), maybe: false },
         _ => {
             let f = 1 + random.below(arity.len() - 1);
             let args = (0..arity[f]).map(|_| any(random)).collect();
             let group = random.one_in(4);
             let callee = if group { Callee::Group(arity[f] as u32) } else { Callee::Function(f as u32) };
-            Op::Call { callee, args }
+            Op::Call { callee, args, maybe: random.one_in(6) }
         }
     }
 }
@@ -118,6 +130,8 @@ fn op(random: &mut Random, params: usize, insts: usize, arity: &[usize]) -> Op {
 enum Word {
     Number,
     Pointer(usize, i64),
+    /// A pointer that was loaded as a number: good for nothing but being stored.
+    Hidden(usize, i64),
 }
 
 type Place = (usize, i64);
@@ -216,8 +230,18 @@ impl Interpreter<'_> {
                 let get = |operand: &Operand| match *operand {
                     Operand::Number(_) | Operand::Function(_) | Operand::Unknown(_) => Word::Number,
                     Operand::Param(i) => args[i as usize],
-                    Operand::Inst(i) => values[i as usize],
+                    Operand::Inst(i) => match values[i as usize] {
+                        Word::Hidden(..) => Word::Number,
+                        word => word,
+                    },
                     Operand::Global { global, at } => Word::Pointer(global as usize, at),
+                };
+                let stored = |operand: &Operand| match *operand {
+                    Operand::Inst(i) => match values[i as usize] {
+                        Word::Hidden(object, at) => Word::Pointer(object, at),
+                        word => word,
+                    },
+                    _ => get(operand),
                 };
                 values[index] = match &body.insts[index].op {
                     Op::Alloca => {
@@ -233,10 +257,13 @@ impl Interpreter<'_> {
                         number => number,
                     },
                     Op::Copy(of) => get(&of[self.random.below(of.len())]),
-                    Op::Load { address, .. } => self.read(get(address))?,
+                    Op::Load { address, kind, .. } => match (self.read(get(address))?, kind) {
+                        (Word::Pointer(object, at), Loaded::Integer | Loaded::Number) => Word::Hidden(object, at),
+                        (word, _) => word,
+                    },
                     Op::Store { address, value, maybe, .. } => {
                         if !maybe || self.random.one_in(2) {
-                            self.write(get(address), get(value))?;
+                            self.write(get(address), stored(value))?;
                         }
                         Word::Number
                     }
@@ -255,7 +282,8 @@ impl Interpreter<'_> {
                         }
                         Word::Number
                     }
-                    Op::Call { callee, args } => {
+                    Op::Call { maybe: true, .. } if self.random.one_in(2) => Word::Number,
+                    Op::Call { callee, args, .. } => {
                         let function = match callee {
                             Callee::Function(f) => *f,
                             Callee::Group(g) => {
@@ -311,7 +339,7 @@ fn meaning(paths: &Paths, base: Base, frame: &Frame) -> BTreeSet<Place> {
     match paths.object(base) {
         Object::Param(i) => match frame.args[*i as usize] {
             Word::Pointer(o, a) => BTreeSet::from([(o, a)]),
-            Word::Number => BTreeSet::new(),
+            _ => BTreeSet::new(),
         },
         Object::Global(g) => BTreeSet::from([(*g as usize, 0)]),
         Object::Deref(from, at) => follow(&meaning(paths, *from, frame), *at),
@@ -378,7 +406,7 @@ fn check(program: &Program, paths: &Paths, summary: &Summary, frame: &Frame, ret
 }
 
 fn try_seed(seed: u64) -> usize {
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1));
+    let mut random = Random::new(seed, seed % 2 == 1);
     let program = program(&mut random);
     let mut paths = Paths::default();
     let summaries = whole::solve(&program, &mut paths, |paths, _| {
@@ -432,7 +460,7 @@ fn no_read_is_missed() {
 fn sets_stay_small() {
     let mut sizes: BTreeMap<bool, usize> = BTreeMap::new();
     for seed in 0..300u64 {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1));
+        let mut random = Random::new(seed, false);
         let program = program(&mut random);
         let mut paths = Paths::default();
         let summaries = whole::solve(&program, &mut paths, |_, _| Summary::default());

@@ -117,6 +117,9 @@ impl Summaries {
             }
             all.join(paths, &one);
         }
+        if program.open {
+            all.add_cause(Cause { reason: Reason::Indirect, name: String::new(), at: None, via: None });
+        }
         all
     }
 

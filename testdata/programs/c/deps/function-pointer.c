@@ -7,3 +7,4 @@ int unfit(int *p, int q) { return p[7] + q; }
 int (*table[3])(int *) = {get1, get2};
 void *other = unfit;
 int f(int (*get)(int *), int *p) { return get(p); }
+int main(void) { return 0; }

@@ -6,3 +6,4 @@ struct ops { void (*close)(void); int (*read)(struct state *); };
 static int next(struct state *s) { return s->at++; }
 struct ops ops = {0, next};
 int f(struct ops *o, struct state *s) { return o->read(s); }
+int main(void) { return 0; }

@@ -9,3 +9,4 @@ struct one : base { int x; int get() const override { return x; } int other() co
 struct two : base { long y; int get() const override { return (int)y; } };
 int f(const base *b) { return b->get(); }
 base *make(bool c) { if (c) return new one; return new two; }
+int main() { return 0; }

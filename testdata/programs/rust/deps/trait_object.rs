@@ -11,3 +11,5 @@ pub fn trait_object_f(s: &dyn Shape, by: u16) -> u64 { s.skew(by) }
 pub fn trait_object_make(c: bool) -> Box<dyn Shape> {
     if c { Box::new(One { a: 1 }) } else { Box::new(Two { b: 1, c: 2 }) }
 }
+#[unsafe(no_mangle)]
+pub extern "C" fn main() -> i32 { 0 }
