@@ -35,13 +35,8 @@ fn the_second_body_has_no_probes_and_calls_second_bodies() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let source = root().join("testdata/programs/c/off/control.c");
     build(dir.path(), &tools().join("unseen-clang"), &source, "ours", "-O2");
-    let code =
-        text(Command::new(llvm("llvm-objdump")).args(["-d", "--no-show-raw-insn", "ours"]).current_dir(dir.path()));
-    let body = |label: &str| {
-        let start = code.find(&format!("<{label}>:\n")).unwrap_or_else(|| panic!("no {label} in\n{code}"));
-        let rest = &code[start..];
-        &rest[..rest.find("\n\n").unwrap_or(rest.len())]
-    };
+    let code = disassembly(dir.path());
+    let body = |label: &str| body(&code, label);
     for function in ["fib", "table", "interpret", "assembly"] {
         assert!(body(&format!("{function}.on")).contains("__unseen_counters"), "{}", body(&format!("{function}.on")));
         let off = body(&format!("{function}.off"));
@@ -57,13 +52,8 @@ fn loops_lose_their_probes_in_the_second_body_and_ask_for_nothing() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let source = root().join("testdata/programs/c/off/loops.c");
     build(dir.path(), &tools().join("unseen-clang"), &source, "ours", "-O2");
-    let code =
-        text(Command::new(llvm("llvm-objdump")).args(["-d", "--no-show-raw-insn", "ours"]).current_dir(dir.path()));
-    let body = |label: &str| {
-        let start = code.find(&format!("<{label}>:\n")).unwrap_or_else(|| panic!("no {label} in\n{code}"));
-        let rest = &code[start..];
-        &rest[..rest.find("\n\n").unwrap_or(rest.len())]
-    };
+    let code = disassembly(dir.path());
+    let body = |label: &str| body(&code, label);
     for function in ["sum", "find", "nested", "automaton", "collatz", "fill"] {
         let on = body(&format!("{function}.on"));
         assert!(on.contains("__unseen_epoch"), "{function} has a loop with a copy: {on}");
@@ -129,4 +119,15 @@ fn without_a_store_nothing_is_recorded_and_with_one_everything() {
 
 fn build(dir: &Path, compiler: &Path, source: &Path, out: &str, level: &str) {
     text(Command::new(compiler).arg(level).arg("-o").arg(out).arg(source).current_dir(dir));
+}
+
+fn disassembly(dir: &Path) -> String {
+    text(Command::new(llvm("llvm-objdump")).args(["-d", "--no-show-raw-insn", "ours"]).current_dir(dir))
+}
+
+/// The part of a disassembly that belongs to a label.
+fn body<'a>(code: &'a str, label: &str) -> &'a str {
+    let start = code.find(&format!("<{label}>:\n")).unwrap_or_else(|| panic!("no {label} in\n{code}"));
+    let rest = &code[start..];
+    &rest[..rest.find("\n\n").unwrap_or(rest.len())]
 }

@@ -58,7 +58,7 @@ def tool(toolchain, store, *arguments):
 
 def coverage(toolchain, store):
     """Covered statements of all, as text; a Failure if nothing was covered."""
-    if not any(store.glob("runs/*/*.cov")):
+    if not any(path.suffix in (".cov", ".pack") for path in store.glob("runs/*/*")):
         raise Failure(f"the tests passed, but nothing was recorded in {store}")
     total = tool(toolchain, store, "report")["totals"]["statements"]
     if not 0 < total["covered"] <= total["total"]:

@@ -316,6 +316,10 @@ impl Memory {
                 continue;
             }
             seen.push(base);
+            // Nothing is reached from a number that lies among pointers.
+            if *paths.object(base) == Object::Number {
+                continue;
+            }
             if paths.is_entry(base) {
                 let reached = paths.reach(base);
                 let pointer = paths.pointer(reached, ANYWHERE);

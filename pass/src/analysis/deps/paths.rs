@@ -81,6 +81,8 @@ pub struct Paths {
     by_pointer: HashMap<(Base, Offset), Pointer, Quick>,
     /// How much has been done with sets, to know when it is too much.
     pub work: u64,
+    /// How much of it went beyond what a function may ordinarily cost.
+    pub over: u64,
 }
 
 /// The names are our own: no one chooses them to collide.

@@ -17,6 +17,8 @@ use unseen_abi::deps::{Offset, Reason};
 const PASSES: usize = 40;
 /// How much work with sets a function may cost: for each of its instructions, and at least.
 const WORK: (u64, u64) = (4_000, 400_000);
+/// How much more a function may cost, and all functions together: few need it, and a large program has bounds.
+const MORE: (u64, u64) = (2_000_000, 100_000_000);
 
 /// What is known of callees.
 pub trait Known {
@@ -121,11 +123,16 @@ impl<'a> Solver<'a> {
                     changed |= self.step(inst, self.looping[number]);
                 }
                 if self.paths.work > limit {
-                    self.gave_up = true;
-                    return;
+                    let over = self.paths.work - limit;
+                    if over > MORE.0 || self.paths.over + over > MORE.1 {
+                        self.paths.over += over;
+                        self.gave_up = true;
+                        return;
+                    }
                 }
             }
             if !changed {
+                self.paths.over += self.paths.work.saturating_sub(limit);
                 return;
             }
         }
@@ -272,9 +279,9 @@ impl<'a> Solver<'a> {
     /// Of a number in the function's own memory, only which parameter it is matters.
     fn only_parameters(&mut self, set: &mut Set) {
         let before = set.0.len();
-        set.0.retain(|p| match *self.paths.object(self.paths.get(*p).0) {
-            Object::Param(_) | Object::Closure(..) | Object::Reach(_) | Object::Number => true,
-            _ => false,
+        set.0.retain(|p| {
+            let object = self.paths.object(self.paths.get(*p).0);
+            matches!(object, Object::Param(_) | Object::Closure(..) | Object::Reach(_) | Object::Number)
         });
         if set.0.len() < before {
             let number = self.paths.start(Object::Number);
