@@ -25,6 +25,8 @@ const VARIABLES: &str = "__unseen_access_variables";
 const RESOLVE: &str = "__unseen_access_resolve";
 const CONSTRUCTOR: &str = "__unseen_enter";
 const DESTRUCTOR: &str = "__unseen_leave";
+const ACCESS_CONSTRUCTOR: &str = "__unseen_access_module_enter";
+const ACCESS_DESTRUCTOR: &str = "__unseen_access_module_leave";
 
 /// Whether the pass has been here before.
 pub fn is_done(module: Module) -> bool {
@@ -62,7 +64,7 @@ pub fn existing_epoch(module: Module) -> Option<Global> {
 }
 
 /// Makes the module introduce itself to the runtime when it is loaded, and take its leave when it goes.
-pub fn registration(module: Module, manifest: &Manifest, counters: Option<Global>, access: Option<Global>) {
+pub fn registration(module: Module, manifest: &Manifest, counters: Global) {
     // The fields of ModuleRecord, in order.
     let record = module.add_constant(
         RECORD,
@@ -70,14 +72,19 @@ pub fn registration(module: Module, manifest: &Manifest, counters: Option<Global
             Field::I32(size_of::<ModuleRecord>() as u32),
             Field::I32(manifest.mechanisms.0),
             Field::Bytes(manifest.id.to_vec()),
-            Field::Address(counters),
+            Field::Address(Some(counters)),
             Field::I64(u64::from(manifest.counters)),
-            Field::Address(counters.map(|_| module.add_i32(EPOCH, 1))),
-            Field::Address(access),
+            Field::Address(Some(module.add_i32(EPOCH, 1))),
         ],
     );
     module.add_constructor(module.add_caller(CONSTRUCTOR, &hooks::ENTER, record));
     module.add_destructor(module.add_caller(DESTRUCTOR, &hooks::LEAVE, record));
+}
+
+/// As [`registration`], for what [`access`] added.
+pub fn access_registration(module: Module, record: Global) {
+    module.add_constructor(module.add_caller(ACCESS_CONSTRUCTOR, &hooks::ACCESS_ENTER_MODULE, record));
+    module.add_destructor(module.add_caller(ACCESS_DESTRUCTOR, &hooks::ACCESS_LEAVE_MODULE, record));
 }
 
 /// The hooks of `access`.

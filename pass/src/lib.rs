@@ -40,15 +40,14 @@ pub fn run(module: Module, options: &Options) -> bool {
         instrument::cover::run(&functions, &plan, emit::probe(module));
         instrument::verify(&functions, "cover");
     }
-    let record = access.zip(sets.as_ref()).map(|(access, (deps, globals))| {
+    if let Some((access, (deps, globals))) = access.zip(sets.as_ref()) {
         let record = emit::access(module, &manifest, deps, globals, &variables, access.sites.clone());
         instrument::access::run(module, &access, &emit::access_hooks(module), Value::of(record));
         instrument::verify(&functions, "access");
-        record
-    });
-    if plan.probe_count() > 0 || record.is_some() {
-        let counters = (plan.probe_count() > 0).then(|| emit::counters(module, plan.probe_count()));
-        emit::registration(module, &manifest, counters, record);
+        emit::access_registration(module, record);
+    }
+    if plan.probe_count() > 0 {
+        emit::registration(module, &manifest, emit::counters(module, plan.probe_count()));
     }
     emit::manifest_section(module, &manifest);
     if let Some((deps, _)) = sets {

@@ -15,9 +15,6 @@ pub struct Settings<'a> {
     cover: Option<&'a [u8]>,
     dir: Option<&'a [u8]>,
     run: Option<&'a [u8]>,
-    access_units: Option<&'a [u8]>,
-    access_calls: Option<&'a [u8]>,
-    access_seconds: Option<&'a [u8]>,
 }
 
 impl<'a> Settings<'a> {
@@ -30,21 +27,6 @@ impl<'a> Settings<'a> {
     /// The run's name.
     pub fn run(&self) -> &'a [u8] {
         self.run.filter(|run| !run.is_empty()).unwrap_or(options::RUN.default.as_bytes())
-    }
-
-    /// Which units are watched, if not all.
-    pub fn access_units(&self) -> Option<&'a [u8]> {
-        self.access_units
-    }
-
-    /// How many first calls of each unit are watched.
-    pub fn access_calls(&self) -> u64 {
-        self.access_calls.and_then(number).or(number(options::ACCESS_CALLS.default.as_bytes())).unwrap_or(1)
-    }
-
-    /// For how long; 0 is for ever.
-    pub fn access_seconds(&self) -> u64 {
-        self.access_seconds.and_then(number).unwrap_or(0)
     }
 
     fn from_variables(variables: impl Iterator<Item = &'a [u8]>) -> Settings<'a> {
@@ -66,9 +48,6 @@ impl<'a> Settings<'a> {
             (options::COVER, &mut self.cover),
             (options::DIR, &mut self.dir),
             (options::RUN, &mut self.run),
-            (options::ACCESS_UNITS, &mut self.access_units),
-            (options::ACCESS_CALLS, &mut self.access_calls),
-            (options::ACCESS_SECONDS, &mut self.access_seconds),
         ] {
             if option.name.as_bytes() == name && place.is_none() {
                 *place = value;
@@ -77,17 +56,15 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// A decimal number.
-pub fn number(text: &[u8]) -> Option<u64> {
-    let digit = |b: &u8| b.is_ascii_digit().then(|| u64::from(*b - b'0'));
-    let add = |n: u64, b: &u8| n.checked_mul(10)?.checked_add(digit(b)?);
-    text.iter().try_fold(0, add).filter(|_| !text.is_empty())
+/// Reads the settings and hands them to `f`.
+pub fn with_settings<T>(f: impl FnOnce(Settings<'_>) -> T) -> T {
+    with_variables(|variables| f(Settings::from_variables(variables)))
 }
 
-/// Reads the settings and hands them to `f`. Makes no system call where libc has an environment.
-pub fn with_settings<T>(f: impl FnOnce(Settings<'_>) -> T) -> T {
+/// Hands all variables to `f`, as `NAME=VALUE`. Makes no system call where libc has an environment.
+pub fn with_variables<T>(f: impl FnOnce(&mut dyn Iterator<Item = &[u8]>) -> T) -> T {
     match weak::environ() {
-        Some(mut next) => f(Settings::from_variables(core::iter::from_fn(|| {
+        Some(mut next) => f(&mut core::iter::from_fn(|| {
             // SAFETY: an array of C strings that ends with null. Like every caller of `getenv` we trust that nobody
             // changes it meanwhile: constructors run before threads, or under the loader's lock.
             unsafe {
@@ -95,14 +72,14 @@ pub fn with_settings<T>(f: impl FnOnce(Settings<'_>) -> T) -> T {
                 next = next.add(1);
                 (!variable.is_null()).then(|| CStr::from_ptr(variable).to_bytes())
             }
-        }))),
+        })),
         None => from_proc(f),
     }
 }
 
 /// For programs without libc, and for constructors that run before libc has found the environment.
-fn from_proc<T>(f: impl FnOnce(Settings<'_>) -> T) -> T {
-    let Ok(memory) = sys::map_memory(LARGEST) else { return f(Settings::default()) };
+fn from_proc<T>(f: impl FnOnce(&mut dyn Iterator<Item = &[u8]>) -> T) -> T {
+    let Ok(memory) = sys::map_memory(LARGEST) else { return f(&mut core::iter::empty()) };
     // SAFETY: just mapped, all zero.
     let buffer = unsafe { core::slice::from_raw_parts_mut(memory, LARGEST) };
     let mut length = 0;
@@ -114,7 +91,7 @@ fn from_proc<T>(f: impl FnOnce(Settings<'_>) -> T) -> T {
             }
         }
     }
-    let result = f(Settings::from_variables(buffer.get(..length).unwrap_or_default().split(|b| *b == 0)));
+    let result = f(&mut buffer.get(..length).unwrap_or_default().split(|b| *b == 0));
     // SAFETY: `f` can't keep what it borrowed.
     unsafe { sys::unmap_memory(memory, LARGEST) };
     result
@@ -158,6 +135,7 @@ mod tests {
 
     #[test]
     fn proc_and_libc_agree_on_what_this_process_was_given() {
-        assert_eq!(from_proc(|s| s.store().map(<[u8]>::to_vec)), with_settings(|s| s.store().map(<[u8]>::to_vec)));
+        let from_proc = from_proc(|v| Settings::from_variables(v).store().map(<[u8]>::to_vec));
+        assert_eq!(from_proc, with_settings(|s| s.store().map(<[u8]>::to_vec)));
     }
 }

@@ -11,6 +11,12 @@
 //! The way of a module: [`hooks`] → [`run`] (is anything to be recorded, and where) → [`modules`] (who is there) →
 //! [`cover`] (its counter file) → [`sink`] (the event log); [`fork`] does the last two again in children.
 //!
+//! # Parts
+//!
+//! The archive has two objects, each from a build of this crate: the basic part, and [`access`], which only programs have that
+//! are built with it. Each leaves out the other's hooks (`unseen_part`), and has its own copy of the code that they share.
+//! What is tested is the whole crate.
+//!
 //! # Several runtimes in one process
 //!
 //! An executable and the shared objects it loads are linked separately, and each brings this runtime. The hooks are
@@ -31,6 +37,7 @@
 // With std where tests are built and looked at: what they share with the pass needs it.
 #![cfg_attr(not(any(test, clippy)), no_std)]
 
+#[cfg(not(unseen_part = "basic"))]
 mod access;
 #[cfg_attr(target_arch = "x86_64", path = "arch/x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "arch/aarch64.rs")]
@@ -40,6 +47,7 @@ mod confinement;
 mod cover;
 mod environment;
 mod fork;
+#[cfg(not(unseen_part = "access"))]
 mod hooks;
 mod maps;
 #[cfg(not(test))]

@@ -123,7 +123,6 @@ mod tests {
             counters: ptr::null_mut(),
             counter_count: 0,
             epoch: ptr::null_mut(),
-            access: ptr::null(),
         };
         Box::leak(Box::new(record))
     }

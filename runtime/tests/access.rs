@@ -59,7 +59,10 @@ fn source(honest: bool, body: &str) -> String {
           uint64_t variable_count;
           void *resolve;
         }} watched = {{64, 2, {{0xab, 1}}, words, sizeof words / 8, variables, 2, 0}};
-        #define ACCESS &watched
+        void __unseen_access_v1(const void *);
+        void __unseen_access_leave_v1(const void *);
+        __attribute__((constructor)) static void watched_enter(void) {{ __unseen_access_v1(&watched); }}
+        __attribute__((destructor)) static void watched_leave(void) {{ __unseen_access_leave_v1(&watched); }}
         #include "module.h"
         void __unseen_access_enter(const void *, int, const void *, int, void *);
         void __unseen_access_leave(void *);

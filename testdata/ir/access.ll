@@ -10,7 +10,7 @@
 ; CHECK: @__unseen_access = internal constant { i32, i32, [16 x i8], ptr, i64, ptr, i64, ptr } { i32 64, i32 4,
 ; CHECK-SAME: ptr @__unseen_access_sets,
 ; CHECK-SAME: ptr @__unseen_access_variables, i64 2, ptr @__unseen_access_resolve }
-; CHECK: @__unseen_module = {{.*}} ptr null, ptr @__unseen_access }
+; CHECK: @llvm.global_ctors = {{.*}} ptr @__unseen_access_module_enter
 
 ; CHECK: define i32 @reads(ptr %p, i8 %n) [[ATTRIBUTES:#[0-9]+]]
 ; CHECK-NEXT: [[WORDS:%[0-9]+]] = alloca [2 x i64]

@@ -4,7 +4,7 @@
 ; RUN: opt -passes=unseen-print -disable-output %s | FileCheck %s --check-prefix=PLAN
 
 ; CHECK: @__unseen_counters = internal global [4096 x i8] zeroinitializer, align 4096
-; CHECK: @__unseen_module = internal constant { i32, i32, [16 x i8], ptr, i64, ptr, ptr } { i32 56, i32 1, [16 x i8] c"{{.*}}", ptr @__unseen_counters, i64 2, ptr @__unseen_epoch, ptr null }
+; CHECK: @__unseen_module = internal constant { i32, i32, [16 x i8], ptr, i64, ptr } { i32 48, i32 1, [16 x i8] c"{{.*}}", ptr @__unseen_counters, i64 2, ptr @__unseen_epoch }
 ; CHECK: @llvm.global_ctors = appending global {{.*}} i32 0, ptr @__unseen_enter, ptr null
 ; CHECK: @llvm.global_dtors = appending global {{.*}} i32 0, ptr @__unseen_leave, ptr null
 

@@ -1,6 +1,5 @@
 //! The record by which an instrumented module introduces itself to the runtime.
 
-use crate::access::AccessRecord;
 use crate::mechanism::Mechanisms;
 
 /// Alignment and granule of the counters: they fill whole pages of their own, so that a file can be mapped
@@ -25,13 +24,10 @@ pub struct ModuleRecord {
     /// loop may leave its probes out once all its counters were found set in this epoch: whoever clears counters then begins
     /// another one.
     pub epoch: *mut u32,
-    /// Null without `access`.
-    pub access: *const AccessRecord,
 }
 
-const _: () = assert!(core::mem::size_of::<ModuleRecord>() == 56);
+const _: () = assert!(core::mem::size_of::<ModuleRecord>() == 48);
 const _: () = assert!(core::mem::offset_of!(ModuleRecord, epoch) == 40);
-const _: () = assert!(core::mem::offset_of!(ModuleRecord, access) == 48);
 const _: () = assert!(core::mem::offset_of!(ModuleRecord, id) == 8);
 const _: () = assert!(core::mem::offset_of!(ModuleRecord, counters) == 24);
 const _: () = assert!(core::mem::offset_of!(ModuleRecord, counter_count) == 32);

@@ -5,10 +5,15 @@
 //! be in it. A byte that is not is a miss, and goes to the event log at once; what is counted goes to a mapped file
 //! ([`tally`]): both survive whatever becomes of the process.
 //!
+//! This is a part of the runtime of its own, with hooks of its own: programs without `access` don't have it. What it shares with the
+//! other part is code, not state.
+//!
 //! A unit whose end nobody tells (an exception, `longjmp`) is found to be over when the stack is above its frame.
 
 mod bytes;
-pub mod objects;
+mod hooks;
+mod objects;
+mod settings;
 mod tally;
 mod thread;
 mod walk;
@@ -16,7 +21,7 @@ mod walk;
 use crate::run::Run;
 use crate::scratch::Scratch;
 use crate::sys::{self, Errno};
-use crate::{arch, arena, environment, fork, maps, run, sink};
+use crate::{arch, arena, fork, maps, run, sink};
 use bytes::Full;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -49,18 +54,19 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 /// When no more calls are watched, in ns; 0 is never.
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
+static CHILDREN: fork::Handler = fork::Handler::new(child);
 /// The misses that were reported, as hashes.
 static REPORTED: [AtomicU64; MISSES] = [const { AtomicU64::new(0) }; MISSES];
 
 /// A module enters.
-pub fn enter_module(run: &'static Run, record: &'static AccessRecord) {
+fn enter_module(run: &'static Run, record: &'static AccessRecord) {
     if (record.size as usize) < size_of::<AccessRecord>() || module(record).is_some() {
         return;
     }
     let Ok(mut scratch) = Scratch::map() else { return };
     let scratch = &mut *scratch;
     thread::prepare();
-    fork::watch();
+    CHILDREN.watch();
     for (number, variable) in (0..).zip(walk::variables(record)) {
         let kind = if variable.size & CONSTANT != 0 { Kind::Constant } else { Kind::Variable(number) };
         objects::insert(variable.address, (variable.size & !CONSTANT) as usize, kind);
@@ -77,13 +83,13 @@ fn add(record: &'static AccessRecord, tallies: Tallies) {
     let Some(place) = arena::allocate(size_of::<Watched>()) else { return };
     let place = place.cast::<Watched>();
     let mut chosen = ptr::null();
-    environment::with_settings(|settings| {
-        CALLS.store(settings.access_calls(), Ordering::Relaxed);
-        let seconds = settings.access_seconds();
+    settings::with(|settings| {
+        CALLS.store(settings.calls, Ordering::Relaxed);
+        let seconds = settings.seconds;
         if seconds > 0 && DEADLINE.load(Ordering::Relaxed) == 0 {
             DEADLINE.store(sys::time().saturating_add(seconds.saturating_mul(1_000_000_000)), Ordering::Relaxed);
         }
-        if let Some(list) = settings.access_units() {
+        if let Some(list) = settings.units {
             chosen = choose(record, list);
         }
     });
@@ -106,7 +112,7 @@ fn choose(record: &AccessRecord, list: &[u8]) -> *const u8 {
     let mut buffer = [0; 16];
     let id = crate::text::Text::new(&mut buffer).hex_bytes(&[a, b, c, d]).finish().unwrap_or_default();
     for entry in list.split(|b| *b == b',') {
-        let number = entry.strip_prefix(id).and_then(|rest| rest.strip_prefix(b":")).and_then(environment::number);
+        let number = entry.strip_prefix(id).and_then(|rest| rest.strip_prefix(b":")).and_then(settings::number);
         if let Some(number) = number.filter(|n| *n < u64::from(record.units)) {
             // SAFETY: inside the memory, which has a byte for each unit.
             unsafe { *chosen.add(number as usize) = 1 };
@@ -116,7 +122,7 @@ fn choose(record: &AccessRecord, list: &[u8]) -> *const u8 {
 }
 
 /// A module leaves: its memory is gone afterwards.
-pub fn leave_module(record: &AccessRecord) {
+fn leave_module(record: &AccessRecord) {
     if module(record).is_some() {
         for variable in walk::variables(record) {
             objects::remove(variable.address);
@@ -124,8 +130,7 @@ pub fn leave_module(record: &AccessRecord) {
     }
 }
 
-/// To be called in a new child.
-pub fn after_fork() {
+extern "C" fn child() {
     objects::after_fork();
 }
 
@@ -146,7 +151,7 @@ fn is_active() -> bool {
 }
 
 /// A unit is entered.
-pub fn enter(record: *const AccessRecord, unit: u32, arguments: *const u64, count: u32, frame: usize) {
+fn enter(record: *const AccessRecord, unit: u32, arguments: *const u64, count: u32, frame: usize) {
     if !is_active() {
         return;
     }
@@ -214,7 +219,7 @@ fn watch(thread: &mut Thread, module: &Watched, sets: Sets<'_>, unit: u32, argum
 }
 
 /// The unit with that frame is left.
-pub fn leave(frame: usize) {
+fn leave(frame: usize) {
     if is_active() {
         thread::with(|thread| drop_dead(thread, frame));
     }
@@ -266,7 +271,7 @@ fn each(thread: &mut Thread, address: usize, mut f: impl FnMut(&mut Watch) -> Re
 }
 
 /// Memory is about to be read.
-pub fn read(address: usize, size: usize, site: u32) {
+fn read(address: usize, size: usize, site: u32) {
     if !is_active() || size == 0 {
         return;
     }
@@ -294,7 +299,7 @@ pub fn read(address: usize, size: usize, site: u32) {
 }
 
 /// A text is about to be read.
-pub fn read_text(address: usize, site: u32) {
+fn read_text(address: usize, site: u32) {
     if is_active() {
         let watching = thread::with(|thread| thread.watching > 0);
         if watching == Some(true) {
@@ -304,7 +309,7 @@ pub fn read_text(address: usize, site: u32) {
 }
 
 /// Memory is written.
-pub fn write(address: usize, size: usize) {
+fn write(address: usize, size: usize) {
     if is_active() && size > 0 {
         thread::with(|thread| {
             if thread.watching > 0 {
@@ -315,7 +320,7 @@ pub fn write(address: usize, size: usize) {
 }
 
 /// Memory was allocated: what was there before is nobody's state.
-pub fn allocated(address: usize, size: usize) {
+fn allocated(address: usize, size: usize) {
     if !is_active() || address == 0 {
         return;
     }
@@ -334,7 +339,7 @@ pub fn allocated(address: usize, size: usize) {
 }
 
 /// Memory is given back.
-pub fn freed(address: usize) {
+fn freed(address: usize) {
     if is_active() && address != 0 {
         thread::with(|_| objects::remove(address));
     }

@@ -1,13 +1,10 @@
 /* What the pass puts into a module, written by hand: counters on pages of their own, the record that describes them, a
    constructor and a destructor. Define before including: COUNT (number of counters), ID (first byte of the module's id),
-   NO_CONSTRUCTOR where the program calls `enter` itself, ACCESS (the address of an access record). */
+   NO_CONSTRUCTOR where the program calls `enter` itself. */
 #include <stdint.h>
 
 #ifndef COUNT
 #define COUNT 10
-#endif
-#ifndef ACCESS
-#define ACCESS 0
 #endif
 #ifndef ID
 #define ID 0xab
@@ -19,7 +16,6 @@ struct module_record {
   volatile uint8_t *counters;
   uint64_t counter_count;
   volatile uint8_t *off;
-  const void *access;
 };
 
 void __unseen_abi_v1(const struct module_record *);
@@ -30,7 +26,7 @@ void __unseen_cover_reset(void);
 static volatile uint8_t counters[(COUNT + 4095) / 4096 * 4096 + 0] __attribute__((aligned(4096)));
 static volatile uint8_t off;
 static const struct module_record record = {sizeof record, 1, {ID, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
-                                            counters, COUNT, &off, ACCESS};
+                                            counters, COUNT, &off};
 
 static inline void hit(unsigned i) { counters[i] = 1; }
 
