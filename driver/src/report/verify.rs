@@ -44,7 +44,7 @@ pub fn text(findings: &Findings, units: bool, out: &mut dyn Write) -> io::Result
             };
             let more =
                 if unit.unwalked > 0 { format!(", {} too large to check", unit.unwalked) } else { String::new() };
-            writeln!(out, "{}: {} calls, {state}{more}", unit.name, unit.calls)?;
+            writeln!(out, "{}: {}, {state}{more}", unit.name, many(unit.calls as usize, "call"))?;
         }
     }
     let s = &findings.summary;
