@@ -13,7 +13,7 @@ fn build(place: &Place, compiler: &str, file: &str, flags: &str) {
 
 /// Verifies it; the findings.
 fn verify(place: &Place, options: &str) -> Value {
-    place.run(&format!("unseen verify {options} --format json --output found.json -- ./program")).fine();
+    place.run(&format!("unseen verify --effort 100 {options} --format json --output found.json -- ./program")).fine();
     serde_json::from_str(&std::fs::read_to_string(place.path("found.json")).unwrap()).unwrap()
 }
 

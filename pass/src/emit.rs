@@ -2,6 +2,7 @@
 //! destructor, the manifest. The only file that names hooks, sections and our own symbols.
 
 use crate::instrument::access::Hooks;
+use crate::llvm::gates::Gates;
 use crate::llvm::memory::Value;
 use crate::llvm::{self, Field, Function, Global, Module};
 use crate::options::Options;
@@ -23,6 +24,9 @@ const ACCESS: &str = "__unseen_access";
 const SETS: &str = "__unseen_access_sets";
 const VARIABLES: &str = "__unseen_access_variables";
 const RESOLVE: &str = "__unseen_access_resolve";
+const ENTRY: &str = "__unseen_access_entry";
+const GATE: &str = "__unseen_access_gate";
+const COUNTDOWN: &str = "__unseen_access_countdown";
 const CONSTRUCTOR: &str = "__unseen_enter";
 const DESTRUCTOR: &str = "__unseen_leave";
 const ACCESS_CONSTRUCTOR: &str = "__unseen_access_module_enter";
@@ -87,17 +91,41 @@ pub fn access_registration(module: Module, record: Global) {
     module.add_destructor(module.add_caller(ACCESS_DESTRUCTOR, &hooks::ACCESS_LEAVE_MODULE, record));
 }
 
-/// The hooks of `access`.
+/// The hooks of `access`, as they are called until [`gates`].
 pub fn access_hooks(module: Module) -> Hooks {
-    Hooks {
-        enter: module.declare_hook(&hooks::ACCESS_ENTER),
+    let hooks = Hooks {
+        entry: module.declare_entry(ENTRY),
         leave: module.declare_hook(&hooks::ACCESS_LEAVE),
         read: module.declare_hook(&hooks::ACCESS_READ),
         text: module.declare_hook(&hooks::ACCESS_TEXT),
         write: module.declare_hook(&hooks::ACCESS_WRITE),
         new: module.declare_hook(&hooks::ACCESS_NEW),
         free: module.declare_hook(&hooks::ACCESS_FREE),
+    };
+    for hook in [hooks.leave, hooks.read, hooks.write] {
+        hook.describe_hook(false);
     }
+    hooks.text.describe_hook(true);
+    hooks
+}
+
+/// Whether hooks are behind gates, or will be.
+pub fn has_gates(module: Module) -> bool {
+    module.global(GATE).is_some()
+}
+
+/// The hooks and variables with which gates are built, if there is anything to be put behind them.
+pub fn gates(module: Module) -> Option<Gates> {
+    Some(Gates {
+        gate: module.global(GATE)?,
+        countdown: module.global(COUNTDOWN)?,
+        entry: module.function(ENTRY)?,
+        enter: module.declare_hook(&hooks::ACCESS_ENTER),
+        leave: module.declare_hook(&hooks::ACCESS_LEAVE),
+        read: module.declare_hook(&hooks::ACCESS_READ),
+        text: module.declare_hook(&hooks::ACCESS_TEXT),
+        write: module.declare_hook(&hooks::ACCESS_WRITE),
+    })
 }
 
 /// Adds what the runtime needs for `access`, and the section that says where its sites are. `globals` tells which of the module's
@@ -146,6 +174,8 @@ pub fn access(
             Field::Address(Some(module.add_constant(VARIABLES, &table))),
             Field::I64(count),
             Field::Address(resolve),
+            Field::Address(Some(module.add_i32(GATE, 0))),
+            Field::Address(Some(module.add_bytes(COUNTDOWN, 4 * deps.functions.len().max(1) as u64, 4))),
         ],
     )
 }

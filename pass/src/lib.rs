@@ -63,15 +63,25 @@ pub fn drop_repeats(function: Function) -> bool {
     emit::existing_probe(function.module()).is_some_and(|probe| instrument::cover::drop_repeats(function, probe))
 }
 
-/// Makes stores of the probes that [`run`] left as calls: when functions are inlined and simplified, before loops are unrolled
+/// Makes stores of the probes that [`run`] left as calls, and puts hooks behind gates: when functions are inlined and simplified, before loops are unrolled
 /// and vectorised.
 pub fn settle(module: Module, loops: Loops) -> bool {
-    let Some(probe) = emit::existing_probe(module) else { return false };
+    let gates = emit::gates(module);
+    if let Some(gates) = &gates {
+        instrument::access::gate(module, gates);
+        instrument::verify(&module.functions(), "gates");
+    }
+    let Some(probe) = emit::existing_probe(module) else { return gates.is_some() };
     let counters = emit::existing_counters(module).expect("probes have counters");
     let epoch = emit::existing_epoch(module).expect("counters have an epoch");
     instrument::cover::settle(module, probe, counters, (loops == Loops::Copy).then_some(epoch));
     instrument::verify(&module.functions(), "settle");
     true
+}
+
+/// Whether hooks are behind gates, or will be.
+pub fn has_gates(module: Module) -> bool {
+    emit::has_gates(module)
 }
 
 /// What is left to do when the module is optimised, before its code is generated.

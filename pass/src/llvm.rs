@@ -9,6 +9,7 @@ use std::ffi::{CString, c_char};
 use unseen_abi::hooks::{Hook, HookType};
 
 pub mod build;
+pub mod gates;
 pub mod memory;
 pub mod types;
 
@@ -32,6 +33,7 @@ unsafe extern "C" {
 pub struct Module(LLVMModuleRef);
 
 /// A function, defined or declared.
+#[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Function(LLVMValueRef);
 
@@ -44,6 +46,7 @@ pub struct Block(LLVMBasicBlockRef);
 pub struct Inst(LLVMValueRef);
 
 /// A global variable.
+#[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Global(LLVMValueRef);
 

@@ -29,6 +29,10 @@ pub struct Args {
     /// So many first calls of each function are checked, then one in two, in four, ... [default: 100]
     #[arg(long, value_name = "N")]
     calls: Option<u64>,
+    /// Beyond the first half second, so many per cent of the program's own CPU time are spent on checking; 100 is no limit
+    /// [default: 25]
+    #[arg(long, value_name = "PERCENT")]
+    effort: Option<u64>,
     /// After so many seconds no more calls are checked; the program goes on
     #[arg(long, value_name = "SECONDS")]
     budget: Option<u64>,
@@ -76,6 +80,9 @@ pub fn run(args: Args) -> Outcome {
     }
     if let Some(calls) = args.calls {
         command.env(options::ACCESS_CALLS.name, calls.to_string());
+    }
+    if let Some(effort) = args.effort {
+        command.env(options::ACCESS_EFFORT.name, effort.to_string());
     }
     if let Some(seconds) = args.budget {
         command.env(options::ACCESS_SECONDS.name, seconds.max(1).to_string());

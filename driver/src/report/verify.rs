@@ -38,7 +38,8 @@ pub fn text(findings: &Findings, units: bool, out: &mut dyn Write) -> io::Result
         for unit in &findings.units {
             let state = match (unit.hidden, unit.missed_bytes, unit.checked) {
                 (true, ..) => "not checked: the set may be incomplete, see `unseen deps`".to_owned(),
-                (_, 0, 0) => "not checked to its end".into(),
+                (_, 0, 0) if unit.partly > 0 => "checked in part".into(),
+                (_, 0, 0) => "not checked".into(),
                 (_, 0, n) => format!("{n} checked, {} of {} bytes read", unit.read_bytes, unit.set_bytes),
                 (_, missed, n) => format!("{n} checked, {missed} bytes missed"),
             };
@@ -51,13 +52,13 @@ pub fn text(findings: &Findings, units: bool, out: &mut dyn Write) -> io::Result
     let share = tenths(100.0 * s.read_bytes as f64 / s.set_bytes.max(1) as f64);
     writeln!(
         out,
-        "{} in {} of {}: {} checked, {} with sets that may be incomplete, {} not checked to an end",
+        "{} checked; of {} {} checked, {} in part, {} not, {} with sets that may be incomplete",
         many(s.checked_calls as usize, "call"),
-        many(s.checked, "unit"),
         many(s.called, "called unit"),
         s.checked,
-        s.hidden,
+        s.partly,
         s.unchecked,
+        s.hidden,
     )?;
     writeln!(out, "{} in the sets, {share} % of them read", many(s.set_bytes as usize, "byte"))?;
     if s.unwalked_calls > 0 {

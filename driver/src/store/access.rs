@@ -151,7 +151,7 @@ mod tests {
         bytes[offset_of!(Header, version)] = VERSION as u8;
         bytes[offset_of!(Header, units)] = 1;
         bytes[TALLIES] = 5;
-        assert_eq!(decode(&bytes).unwrap().units, [[5, 0, 0, 0, 0, 0]]);
+        assert_eq!(decode(&bytes).unwrap().units, [[5, 0, 0, 0, 0, 0, 0]]);
         assert!(decode(&bytes[..bytes.len() - 1]).is_none());
         assert!(decode(&bytes[1..]).is_none());
         assert!(decode(&[]).is_none());

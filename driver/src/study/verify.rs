@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use unseen_abi::access::{Sites, Tally};
+use unseen_abi::access::{Sites, TALLY_WORDS, Tally};
 use unseen_abi::deps::Deps;
 use unseen_abi::manifest::{Manifest, Place};
 
@@ -36,8 +36,10 @@ pub struct Unit {
     pub symbol: String,
     pub place: Option<String>,
     pub calls: u64,
-    /// Calls that were held against the set.
+    /// Calls that were held against the set to their end.
     pub checked: u64,
+    /// Calls that were held against the set for a while.
+    pub partly: u64,
     /// Calls whose set could not be walked.
     pub unwalked: u64,
     /// Bytes in the sets of the checked calls, and those of them that were read.
@@ -75,7 +77,9 @@ pub struct Summary {
     pub checked: usize,
     /// Units that were called, but whose sets are not said to be complete.
     pub hidden: usize,
-    /// Units that were called, with complete sets, of which no call was checked to its end.
+    /// Units with complete sets of which calls were checked, but none to its end.
+    pub partly: usize,
+    /// Units that were called, with complete sets, of which no call was checked.
     pub unchecked: usize,
     pub checked_calls: u64,
     pub calls: u64,
@@ -93,7 +97,7 @@ pub fn study(
     ending: String,
     sources: &Sources,
 ) -> Findings {
-    let mut counts: BTreeMap<(ModuleId, usize), [u64; 6]> = BTreeMap::new();
+    let mut counts: BTreeMap<(ModuleId, usize), [u64; TALLY_WORDS]> = BTreeMap::new();
     let mut summary = Summary::default();
     let mut pids: Vec<u32> = tallies.iter().map(|t| t.pid).collect();
     pids.sort_unstable();
@@ -117,6 +121,7 @@ pub fn study(
             place: at(module, known.place, sources),
             calls: get(Tally::Calls),
             checked: get(Tally::Checked),
+            partly: get(Tally::Partly),
             unwalked: get(Tally::Unwalked),
             set_bytes: get(Tally::Set),
             read_bytes: get(Tally::Read),
@@ -129,9 +134,10 @@ pub fn study(
         summary.unwalked_calls += unit.unwalked;
         summary.set_bytes += unit.set_bytes;
         summary.read_bytes += unit.read_bytes;
-        match (unit.hidden, unit.checked) {
-            (true, _) => summary.hidden += 1,
-            (false, 0) => summary.unchecked += 1,
+        match (unit.hidden, unit.checked, unit.partly) {
+            (true, ..) => summary.hidden += 1,
+            (false, 0, 0) => summary.unchecked += 1,
+            (false, 0, _) => summary.partly += 1,
             _ => summary.checked += 1,
         }
         units.push(unit);

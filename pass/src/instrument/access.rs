@@ -3,15 +3,16 @@
 //! ```text
 //! before                      after
 //! define i32 @f(ptr %p) {     define i32 @f(ptr %p) noinline {
-//!   %v = load i32, ptr %p       store i64 %p as word, ptr %words
-//!   ret i32 %v                  %frame = call ptr @llvm.frameaddress(i32 0)
-//! }                             call void @__unseen_access_enter(ptr @record, i32 0, ptr %words, i32 1, ptr %frame)
-//!                               call void @__unseen_access_read(ptr %p, i64 4, i32 0)
+//!   %v = load i32, ptr %p       %frame = call ptr @llvm.frameaddress(i32 0)
+//!   ret i32 %v                  call void @__unseen_access_entry(ptr @record, i32 0, ptr %frame, i64 %p as word)
+//! }                             call void @__unseen_access_read(ptr %p, i64 4, i32 0)
 //!                               %v = load i32, ptr %p
 //!                               call void @__unseen_access_leave(ptr %frame)
 //!                               ret i32 %v
 //!                             }
 //! ```
+//!
+//! When functions are simplified, [`gate`] puts all that behind a look at whether anybody watches (`shim/gates.cpp`).
 //!
 //! Functions are not inlined any more: a frame is what tells a unit's own variables from its caller's.
 
@@ -19,12 +20,13 @@ use crate::analysis::access::{AccessPlan, Action, Point, Size};
 use crate::llvm::Function;
 use crate::llvm::Module;
 use crate::llvm::build::Argument;
+use crate::llvm::gates::Gates;
 use crate::llvm::memory::Value;
 use unseen_abi::access::{FIXED, TEXT};
 
 /// The hooks.
 pub struct Hooks {
-    pub enter: Function,
+    pub entry: Function,
     pub leave: Function,
     pub read: Function,
     pub text: Function,
@@ -51,11 +53,16 @@ pub fn run(module: Module, plan: &AccessPlan, hooks: &Hooks, record: Value) {
             tell(point, hooks);
         }
         let first = [Argument::Value(record), Argument::I32(number)];
-        let frame = unit.function.call_at_entry(module, hooks.enter, &first);
+        let frame = unit.function.call_at_entry(module, hooks.entry, &first);
         for end in &unit.ends {
             end.call_before(hooks.leave, &[Argument::Value(frame)]);
         }
     }
+}
+
+/// Makes the hooks cost next to nothing while nobody watches.
+pub fn gate(module: Module, gates: &Gates) {
+    module.put_behind_gates(gates);
 }
 
 fn tell(point: &Point, hooks: &Hooks) {

@@ -183,55 +183,40 @@ mod views {
             Global(self.0)
         }
 
-        /// Calls `hook` at the start with `first`, the parameters as 64-bit words on the stack, their number, and the address of the
-        /// frame, which is returned. Parameters that are no numbers or pointers become 0.
-        pub fn call_at_entry(self, module: Module, hook: Function, first: &[Argument]) -> Value {
+        /// Calls `entry` at the start with `first`, the address of the frame, which is returned, and the parameters as 64-bit words.
+        /// Parameters that are no numbers or pointers become 0.
+        pub fn call_at_entry(self, module: Module, entry: Function, first: &[Argument]) -> Value {
             let allocas = |i: &Inst| i.opcode() == super::super::Opcode::LLVMAlloca;
-            let entry = self.blocks()[0];
-            let start = entry.instructions().next().expect("a block has a terminator");
-            let at = entry.instructions().find(|i| !allocas(i)).expect("a block has a terminator");
+            let at = self.blocks()[0].instructions().find(|i| !allocas(i)).expect("a block has a terminator");
             unsafe {
-                let count = LLVMCountParams(self.0);
                 let context = module.context();
-                let builder = LLVMCreateBuilderInContext(context);
                 let word = LLVMInt64TypeInContext(context);
-                LLVMPositionBuilderBefore(builder, start.0);
-                let words = LLVMBuildAlloca(builder, LLVMArrayType2(word, u64::from(count.max(1))), c"".as_ptr());
-                LLVMPositionBuilderBefore(builder, at.0);
+                let builder = Builder(LLVMCreateBuilderInContext(context), context);
+                LLVMPositionBuilderBefore(builder.0, at.0);
                 // A call needs a location where its function has one.
                 if let Some(subprogram) = self.subprogram() {
                     let line = subprogram.line();
                     let location =
                         LLVMDIBuilderCreateDebugLocation(context, line, 0, subprogram.0, std::ptr::null_mut());
-                    LLVMSetCurrentDebugLocation2(builder, location);
-                }
-                for i in 0..count {
-                    let value = LLVMGetParam(self.0, i);
-                    let value = match Value(value).ty().shape() {
-                        Shape::Pointer => LLVMBuildPtrToInt(builder, value, word, c"".as_ptr()),
-                        Shape::Integer(bits) if bits < 64 => LLVMBuildZExt(builder, value, word, c"".as_ptr()),
-                        Shape::Integer(64) => value,
-                        Shape::Integer(_) => LLVMBuildTrunc(builder, value, word, c"".as_ptr()),
-                        _ => LLVMConstInt(word, 0, 0),
-                    };
-                    let mut index = LLVMConstInt(word, u64::from(i), 0);
-                    let place = LLVMBuildInBoundsGEP2(builder, word, words, &mut index, 1, c"".as_ptr());
-                    LLVMBuildStore(builder, value, place);
+                    LLVMSetCurrentDebugLocation2(builder.0, location);
                 }
                 let zero = LLVMConstInt(LLVMInt32TypeInContext(context), 0, 0);
-                let frame = module.call_intrinsic(builder, "llvm.frameaddress", &mut [zero]);
-                let mut arguments: Vec<LLVMValueRef> = first
-                    .iter()
-                    .map(|a| match a {
-                        Argument::Value(v) => v.0,
-                        Argument::I32(n) => LLVMConstInt(LLVMInt32TypeInContext(context), u64::from(*n), 0),
-                        other => unreachable!("{other:?} at an entry"),
-                    })
-                    .collect();
-                arguments.extend([words, LLVMConstInt(LLVMInt32TypeInContext(context), u64::from(count), 0), frame]);
-                let ty = LLVMGlobalGetValueType(hook.0);
-                LLVMBuildCall2(builder, ty, hook.0, arguments.as_mut_ptr(), arguments.len() as u32, c"".as_ptr());
-                LLVMDisposeBuilder(builder);
+                let frame = module.call_intrinsic(builder.0, "llvm.frameaddress", &mut [zero]);
+                let mut arguments: Vec<LLVMValueRef> = first.iter().map(|a| builder.argument(*a)).collect();
+                arguments.push(frame);
+                for i in 0..LLVMCountParams(self.0) {
+                    let value = LLVMGetParam(self.0, i);
+                    arguments.push(match Value(value).ty().shape() {
+                        Shape::Pointer => LLVMBuildPtrToInt(builder.0, value, word, c"".as_ptr()),
+                        Shape::Integer(bits) if bits < 64 => LLVMBuildZExt(builder.0, value, word, c"".as_ptr()),
+                        Shape::Integer(64) => value,
+                        Shape::Integer(_) => LLVMBuildTrunc(builder.0, value, word, c"".as_ptr()),
+                        _ => LLVMConstInt(word, 0, 0),
+                    });
+                }
+                let ty = LLVMGlobalGetValueType(entry.0);
+                let count = arguments.len() as u32;
+                LLVMBuildCall2(builder.0, ty, entry.0, arguments.as_mut_ptr(), count, c"".as_ptr());
                 Value(frame)
             }
         }

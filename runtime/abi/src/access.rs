@@ -23,9 +23,16 @@ pub struct AccessRecord {
     pub variable_count: u64,
     /// Where a thread's own variable lies in this thread, by number; null if there is none.
     pub resolve: Option<extern "C" fn(u32) -> usize>,
+    /// Hooks are called only while this is not 0 (then -1), except [`crate::hooks::ACCESS_ENTER`] and those that tell of
+    /// allocations.
+    pub gate: *mut i32,
+    /// For each unit: so many calls are still to come before one is told of whatever the gate says. Each call takes one away;
+    /// below 0 it is told.
+    pub countdown: *mut i32,
 }
 
-const _: () = assert!(core::mem::size_of::<AccessRecord>() == 64);
+const _: () = assert!(core::mem::size_of::<AccessRecord>() == 80);
+const _: () = assert!(core::mem::offset_of!(AccessRecord, countdown) == 72);
 const _: () = assert!(core::mem::offset_of!(AccessRecord, resolve) == 56);
 
 /// A variable of the module.
@@ -266,10 +273,12 @@ pub enum Tally {
     Read = 4,
     /// Bytes that were read before they were written and were not in the set.
     Missed = 5,
+    /// Calls that were checked, but not to their end.
+    Partly = 6,
 }
 
 /// Words per unit.
-pub const TALLY_WORDS: usize = 6;
+pub const TALLY_WORDS: usize = 7;
 
 /// Size of the file for so many units.
 pub const fn file_size(units: u32) -> u64 {

@@ -1,15 +1,22 @@
-//! Which bytes are in a call's set, were written by it, and were read before: one table of lines of 64 bytes, found by hashing.
+//! Which bytes are in a call's set, were written by it, and were read before: a table of lines of 64 bytes, found by hashing, and
+//! lists of ranges for what is large.
 
+use super::ranges::Ranges;
 use crate::sys;
 use core::ptr;
 
 /// Bytes per line.
-const LINE: usize = 64;
+pub const LINE: usize = 64;
 /// Capacity of a new table, and the largest that is kept for the next call.
 const FIRST: usize = 256;
 const KEPT: usize = 1 << 13;
-/// A call that touches more than this is given up.
-const LARGEST: usize = 1 << 21;
+/// A call that touches more lines than half of this is given up.
+const LARGEST: usize = if cfg!(test) { 1 << 14 } else { 1 << 21 };
+/// What is at least that long in a set is a range, and what is written at once.
+const LONG: usize = 4 * LINE;
+const LONG_WRITE: usize = 64 * LINE;
+/// So many written ranges are remembered as such: each new line looks at all of them.
+const WRITES: usize = 64;
 
 /// 64 bytes of memory; a bit each.
 #[repr(C)]
@@ -22,13 +29,17 @@ struct Line {
     read: u64,
 }
 
-/// The table. All zero is a table without lines.
+/// All zero is a table without lines.
 #[repr(C)]
 pub struct Bytes {
     lines: *mut Line,
     /// A power of two, or 0.
     capacity: usize,
     used: usize,
+    /// What is large in the set; in order once it is sealed.
+    set: Ranges,
+    sealed: bool,
+    written: Ranges,
 }
 
 /// There is no room for more.
@@ -47,7 +58,14 @@ pub struct Reading {
 impl Bytes {
     #[cfg(test)]
     pub const fn new() -> Bytes {
-        Bytes { lines: ptr::null_mut(), capacity: 0, used: 0 }
+        Bytes {
+            lines: ptr::null_mut(),
+            capacity: 0,
+            used: 0,
+            set: Ranges::new(),
+            sealed: false,
+            written: Ranges::new(),
+        }
     }
 
     /// Forgets all.
@@ -62,28 +80,51 @@ impl Bytes {
             unsafe { ptr::write_bytes(self.lines, 0, self.capacity) };
         }
         self.used = 0;
+        self.sealed = false;
+        self.set.clear();
+        self.written.clear();
     }
 
-    /// Adds bytes to the set. Returns how many are new.
-    pub fn add(&mut self, address: usize, size: usize) -> Result<u64, Full> {
-        let mut new = 0;
-        self.visit(address, size, |line, bits| {
-            new += u64::from((bits & !line.set).count_ones());
-            line.set |= bits;
-        })?;
-        Ok(new)
+    /// Adds bytes to the set, before it is sealed.
+    pub fn add(&mut self, address: usize, size: usize) -> Result<(), Full> {
+        if size >= LONG {
+            return self.set.add(address, size);
+        }
+        self.visit(address, size, |line, bits, _| line.set |= bits)
+    }
+
+    /// The set is complete. Returns how many bytes it has.
+    pub fn seal(&mut self) -> u64 {
+        let mut bytes = self.set.sort();
+        self.sealed = true;
+        for i in 0..self.capacity {
+            // SAFETY: inside the table, which only we use.
+            let line = unsafe { &mut *self.lines.add(i) };
+            if line.key != 0 {
+                let large = self.set.bits(line.key - 1);
+                bytes += u64::from((line.set & !large).count_ones());
+                line.set |= large;
+            }
+        }
+        bytes
     }
 
     /// Bytes are written.
     pub fn write(&mut self, address: usize, size: usize) -> Result<(), Full> {
-        self.visit(address, size, |line, bits| line.written |= bits)
+        if size >= LONG_WRITE && self.written.len() < WRITES {
+            return self.written.add(address, size);
+        }
+        self.visit(address, size, |line, bits, _| line.written |= bits)
     }
 
     /// Bytes are read.
     pub fn read(&mut self, address: usize, size: usize) -> Result<Reading, Full> {
         let mut reading = Reading::default();
-        self.visit(address, size, |line, bits| {
-            let new = bits & !line.written & !line.read;
+        self.visit(address, size, |line, bits, written| {
+            let mut new = bits & !line.written & !line.read;
+            if new != 0 {
+                new &= !written.bits_of_any(line.key - 1);
+            }
             reading.new += u64::from(new.count_ones());
             reading.missed += u64::from((new & !line.set).count_ones());
             line.read |= new;
@@ -91,14 +132,15 @@ impl Bytes {
         Ok(reading)
     }
 
-    fn visit(&mut self, address: usize, size: usize, mut f: impl FnMut(&mut Line, u64)) -> Result<(), Full> {
+    fn visit(&mut self, address: usize, size: usize, mut f: impl FnMut(&mut Line, u64, &Ranges)) -> Result<(), Full> {
         let mut at = address;
         let mut left = size.min(usize::MAX - address);
         while left > 0 {
             let start = at % LINE;
             let n = left.min(LINE - start);
-            let bits = (u64::MAX >> (LINE - n)) << start;
-            f(self.line(at / LINE)?, bits);
+            let place = self.line(at / LINE)?;
+            // SAFETY: a line of the table, which only we use.
+            f(unsafe { &mut *place }, bits(start, n), &self.written);
             at += n;
             left -= n;
         }
@@ -106,7 +148,7 @@ impl Bytes {
     }
 
     /// The line of that number; added if it is not there.
-    fn line(&mut self, number: usize) -> Result<&mut Line, Full> {
+    fn line(&mut self, number: usize) -> Result<*mut Line, Full> {
         if self.used * 2 >= self.capacity {
             self.grow()?;
         }
@@ -115,9 +157,12 @@ impl Bytes {
         let line = unsafe { &mut *place };
         if line.key == 0 {
             line.key = number + 1;
+            if self.sealed {
+                line.set = self.set.bits(number);
+            }
             self.used += 1;
         }
-        Ok(line)
+        Ok(place)
     }
 
     fn grow(&mut self) -> Result<(), Full> {
@@ -142,6 +187,14 @@ impl Bytes {
         self.lines = lines;
         self.capacity = capacity;
         Ok(())
+    }
+}
+
+/// Bits for the `n` bytes from `start` on, which are in one line.
+pub fn bits(start: usize, n: usize) -> u64 {
+    match n {
+        0 => 0,
+        n => (u64::MAX >> (LINE - n.min(LINE))) << (start % LINE),
     }
 }
 
@@ -175,28 +228,32 @@ mod tests {
     #[test]
     fn it_says_what_sets_of_single_bytes_say() {
         let mut bytes = Bytes::new();
-        for seed in 0..20 {
+        for seed in 0..40 {
             bytes.clear();
             let mut next = numbers(seed);
             let (mut set, mut written, mut read) = (HashSet::new(), HashSet::new(), HashSet::new());
-            for _ in 0..3000 {
+            let range = |next: &mut dyn FnMut(u64) -> u64| {
                 let address = 0x7f00_0000_0000 + next(1 << (8 + seed % 12)) as usize;
-                let size = next(if seed % 3 == 0 { 300 } else { 17 }) as usize;
-                let range = address..address + size;
-                match next(3) {
-                    0 => {
-                        let new = range.filter(|a| set.insert(*a)).count() as u64;
-                        assert_eq!(bytes.add(address, size), Ok(new));
-                    }
-                    1 => {
-                        written.extend(range);
-                        bytes.write(address, size).unwrap();
-                    }
-                    _ => {
-                        let new: Vec<usize> = range.filter(|a| !written.contains(a) && read.insert(*a)).collect();
-                        let missed = new.iter().filter(|a| !set.contains(*a)).count() as u64;
-                        assert_eq!(bytes.read(address, size), Ok(Reading { new: new.len() as u64, missed }));
-                    }
+                let most = [17, 300, 6000][(seed % 3) as usize];
+                let most = if next(10) == 0 { most } else { 17 };
+                address..address + next(most) as usize
+            };
+            for _ in 0..next(1000) {
+                let range = range(&mut next);
+                bytes.add(range.start, range.len()).unwrap();
+                set.extend(range);
+            }
+            assert_eq!(bytes.seal(), set.len() as u64);
+            for _ in 0..3000 {
+                let range = range(&mut next);
+                if next(3) == 0 {
+                    bytes.write(range.start, range.len()).unwrap();
+                    written.extend(range);
+                } else {
+                    let reading = bytes.read(range.start, range.len()).unwrap();
+                    let new: Vec<usize> = range.filter(|a| !written.contains(a) && read.insert(*a)).collect();
+                    let missed = new.iter().filter(|a| !set.contains(*a)).count() as u64;
+                    assert_eq!(reading, Reading { new: new.len() as u64, missed });
                 }
             }
         }
@@ -205,16 +262,19 @@ mod tests {
     #[test]
     fn the_ends_of_the_address_space_are_no_trouble() {
         let mut bytes = Bytes::new();
-        assert_eq!(bytes.read(usize::MAX - 3, 100), Ok(Reading { new: 3, missed: 3 }));
-        assert_eq!(bytes.add(0, 1), Ok(1));
+        bytes.add(0, 1).unwrap();
+        bytes.add(usize::MAX - 1000, 2000).unwrap();
+        assert_eq!(bytes.seal(), 1001);
+        assert_eq!(bytes.read(usize::MAX - 1003, 100), Ok(Reading { new: 100, missed: 3 }));
         assert_eq!(bytes.read(0, 2), Ok(Reading { new: 2, missed: 1 }));
     }
 
     #[test]
     fn what_is_too_much_is_refused() {
         let mut bytes = Bytes::new();
-        assert_eq!(bytes.add(1 << 40, 1 << 28), Err(Full));
+        assert_eq!((0..LARGEST).find(|i| bytes.add((1 << 40) + i * LINE, 1).is_err()), Some(LARGEST / 2));
         bytes.clear();
-        assert_eq!(bytes.add(1 << 40, 8), Ok(8));
+        bytes.add(1 << 40, 8).unwrap();
+        assert_eq!(bytes.seal(), 8);
     }
 }

@@ -28,7 +28,7 @@ unseen_abi::for_each_access_hook!(define);
 /// What each hook does, by its name in the list.
 mod answer {
     use super::*;
-    use crate::access;
+    use crate::access::{self, watch};
 
     pub fn enter_module(record: *const AccessRecord) {
         // SAFETY: null, or the constant that the pass emitted, which stays until the module leaves.
@@ -45,30 +45,30 @@ mod answer {
     }
 
     pub fn enter(record: *const AccessRecord, unit: i32, arguments: usize, count: i32, frame: usize) {
-        access::enter(record, unit as u32, arguments as *const u64, count as u32, frame);
+        watch::enter(record, unit as u32, arguments as *const u64, count as u32, frame);
     }
 
     pub fn leave(frame: usize) {
-        access::leave(frame);
+        watch::leave(frame);
     }
 
     pub fn read(address: usize, size: u64, site: i32) {
-        access::read(address, size as usize, site as u32);
+        watch::read(address, size as usize, site as u32);
     }
 
     pub fn text(address: usize, site: i32) {
-        access::read_text(address, site as u32);
+        watch::read_text(address, site as u32);
     }
 
     pub fn write(address: usize, size: u64) {
-        access::write(address, size as usize);
+        watch::write(address, size as usize);
     }
 
     pub fn new(address: usize, size: u64) {
-        access::allocated(address, size as usize);
+        watch::allocated(address, size as usize);
     }
 
     pub fn free(address: usize) {
-        access::freed(address);
+        watch::freed(address);
     }
 }

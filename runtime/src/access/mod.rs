@@ -11,38 +11,44 @@
 //! A unit whose end nobody tells (an exception, `longjmp`) is found to be over when the stack is above its frame.
 
 mod bytes;
+mod effort;
+mod frames;
+mod gate;
 mod hooks;
+mod memory;
+mod misses;
 mod objects;
+mod ranges;
+mod regions;
 mod settings;
 mod tally;
 mod thread;
 mod walk;
+mod watch;
 
 use crate::run::Run;
 use crate::scratch::Scratch;
-use crate::sys::{self, Errno};
-use crate::{arch, arena, fork, maps, run, sink};
-use bytes::Full;
+use crate::sys;
+use crate::{arena, fork, maps, sink};
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use objects::Kind;
 use tally::Tallies;
-use thread::{DEPTH, Thread, WATCHED, Watch};
-use unseen_abi::access::{AccessRecord, CONSTANT, FIXED, Sets, TEXT, Tally};
-use unseen_abi::event;
-use walk::{Walk, Walked};
-
-/// How many different misses are reported.
-const MISSES: usize = 1 << 12;
-/// How many units of the chain a miss names.
-const CHAIN: usize = 32;
+use unseen_abi::access::{AccessRecord, CONSTANT, Tally};
 
 /// A module that is watched.
 struct Watched {
     record: *const AccessRecord,
+    /// Another module may be loaded at the same place.
+    id: [u8; 16],
+    units: u32,
     tallies: Tallies,
     /// Null: all units; else one byte for each.
     chosen: *const u8,
+    /// For each unit what its countdown was set to.
+    periods: *const AtomicI32,
+    /// Its code and data may have been unloaded.
+    gone: AtomicBool,
     next: *const Watched,
 }
 
@@ -55,36 +61,47 @@ static CALLS: AtomicU64 = AtomicU64::new(0);
 /// When no more calls are watched, in ns; 0 is never.
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
 static CHILDREN: fork::Handler = fork::Handler::new(child);
-/// The misses that were reported, as hashes.
-static REPORTED: [AtomicU64; MISSES] = [const { AtomicU64::new(0) }; MISSES];
 
 /// A module enters.
 fn enter_module(run: &'static Run, record: &'static AccessRecord) {
-    if (record.size as usize) < size_of::<AccessRecord>() || module(record).is_some() {
+    if (record.size as usize) < size_of::<AccessRecord>() {
         return;
     }
+    if let Some(known) = module(record).filter(|known| known.id == record.id) {
+        if known.gone.swap(false, Ordering::Relaxed) {
+            add_variables(record);
+            gate::apply();
+        }
+        return;
+    }
+    let Ok(periods) = sys::map_memory((record.units as usize).max(1) * size_of::<AtomicI32>()) else { return };
     let Ok(mut scratch) = Scratch::map() else { return };
     let scratch = &mut *scratch;
     thread::prepare();
     CHILDREN.watch();
-    for (number, variable) in (0..).zip(walk::variables(record)) {
-        let kind = if variable.size & CONSTANT != 0 { Kind::Constant } else { Kind::Variable(number) };
-        objects::insert(variable.address, (variable.size & !CONSTANT) as usize, kind);
-    }
+    add_variables(record);
     // Into the name's neighbour: the tallies need the input for themselves.
     let path = arena::keep(maps::file_at(ptr::from_ref(record).addr(), &mut scratch.input)).unwrap_or_default();
     match Tallies::create(run, record, path, scratch) {
-        Ok(tallies) => add(record, tallies),
+        Ok(tallies) => add(record, tallies, periods.cast()),
         Err(why) => sink::append_dropped(run, &[b"accesses of ", path], why, scratch),
     }
 }
 
-fn add(record: &'static AccessRecord, tallies: Tallies) {
+fn add_variables(record: &AccessRecord) {
+    for (number, variable) in (0..).zip(walk::variables(record)) {
+        let kind = if variable.size & CONSTANT != 0 { Kind::Constant } else { Kind::Variable(number) };
+        objects::insert(variable.address, (variable.size & !CONSTANT) as usize, kind);
+    }
+}
+
+fn add(record: &'static AccessRecord, tallies: Tallies, periods: *const AtomicI32) {
     let Some(place) = arena::allocate(size_of::<Watched>()) else { return };
     let place = place.cast::<Watched>();
     let mut chosen = ptr::null();
     settings::with(|settings| {
         CALLS.store(settings.calls, Ordering::Relaxed);
+        effort::set(settings.effort);
         let seconds = settings.seconds;
         if seconds > 0 && DEADLINE.load(Ordering::Relaxed) == 0 {
             DEADLINE.store(sys::time().saturating_add(seconds.saturating_mul(1_000_000_000)), Ordering::Relaxed);
@@ -96,13 +113,17 @@ fn add(record: &'static AccessRecord, tallies: Tallies) {
     let mut first = MODULES.load(Ordering::Acquire);
     loop {
         // SAFETY: fresh memory of that size and alignment, which nobody else knows yet.
-        unsafe { place.write(Watched { record, tallies, chosen, next: first }) };
+        unsafe {
+            let (id, units, gone) = (record.id, record.units, AtomicBool::new(false));
+            place.write(Watched { record, id, units, tallies, chosen, periods, gone, next: first });
+        }
         match MODULES.compare_exchange(first, place.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => break,
             Err(newer) => first = newer,
         }
     }
     ACTIVE.store(true, Ordering::Release);
+    gate::apply();
 }
 
 /// A byte for each unit of the module: whether it is in the list `ID:NUMBER,...`, where ID begins the module's id in hex.
@@ -123,15 +144,54 @@ fn choose(record: &AccessRecord, list: &[u8]) -> *const u8 {
 
 /// A module leaves: its memory is gone afterwards.
 fn leave_module(record: &AccessRecord) {
-    if module(record).is_some() {
-        for variable in walk::variables(record) {
-            objects::remove(variable.address);
-        }
+    let Some(module) = module(record) else { return };
+    watch::end_all();
+    for unit in 0..record.units {
+        module.count_calls(unit);
+    }
+    module.gone.store(true, Ordering::Relaxed);
+    for variable in walk::variables(record) {
+        objects::remove(variable.address);
     }
 }
 
 extern "C" fn child() {
     objects::after_fork();
+    gate::after_fork(watch::is_watching());
+}
+
+impl Watched {
+    fn countdown(&self, unit: u32) -> Option<&AtomicI32> {
+        if unit >= self.units {
+            return None;
+        }
+        // SAFETY: the constant that the pass emitted stays while its module's code runs, and names a number for each unit.
+        unsafe { (*self.record).countdown.wrapping_add(unit as usize).cast::<AtomicI32>().as_ref() }
+    }
+
+    fn period(&self, unit: u32) -> Option<&AtomicI32> {
+        // SAFETY: there is one for each unit.
+        (unit < self.units).then(|| unsafe { &*self.periods.add(unit as usize) })
+    }
+
+    /// Takes the calls into account that were made since this was last asked. Returns how many there were in all, and whether the
+    /// countdown is over.
+    fn count_calls(&self, unit: u32) -> (u64, bool) {
+        let (Some(countdown), Some(period)) = (self.countdown(unit), self.period(unit)) else { return (0, false) };
+        let left = countdown.load(Ordering::Relaxed);
+        let new = i64::from(period.load(Ordering::Relaxed)) - i64::from(left);
+        period.store(left, Ordering::Relaxed);
+        let new = u64::try_from(new).unwrap_or(0);
+        (self.tallies.add(unit, Tally::Calls, new).wrapping_add(new), left < 0)
+    }
+
+    /// So many calls of the unit need not be told of.
+    fn skip(&self, unit: u32, calls: i32) {
+        if let (Some(countdown), Some(period)) = (self.countdown(unit), self.period(unit)) {
+            period.store(calls, Ordering::Relaxed);
+            countdown.store(calls, Ordering::Relaxed);
+        }
+    }
 }
 
 fn module(record: *const AccessRecord) -> Option<&'static Watched> {
@@ -148,271 +208,4 @@ fn module(record: *const AccessRecord) -> Option<&'static Watched> {
 
 fn is_active() -> bool {
     ACTIVE.load(Ordering::Acquire)
-}
-
-/// A unit is entered.
-fn enter(record: *const AccessRecord, unit: u32, arguments: *const u64, count: u32, frame: usize) {
-    if !is_active() {
-        return;
-    }
-    let Some(module) = module(record) else { return };
-    thread::with(|thread| {
-        drop_dead(thread, frame);
-        let depth = thread.depth;
-        let (Some(place), Some(number)) = (thread.frames.get_mut(depth), thread.units.get_mut(depth)) else { return };
-        (*place, *number) = (frame, unit);
-        thread.depth += 1;
-        let calls = module.tallies.add(unit, Tally::Calls, 1) + 1;
-        // SAFETY: null, or a byte for each unit.
-        let chosen = module.chosen.is_null() || unsafe { *module.chosen.add(unit as usize) } != 0;
-        // SAFETY: the constant that the pass emitted stays while its module's code runs.
-        let sets = unsafe { &*record };
-        // SAFETY: as above.
-        let sets = Sets(unsafe { core::slice::from_raw_parts(sets.words, sets.word_count as usize) });
-        let hides = sets.unit(unit).is_none_or(|(_, hides)| hides);
-        if chosen && !hides && is_sample(calls) {
-            // SAFETY: the words on the caller's stack.
-            let arguments =
-                unsafe { core::slice::from_raw_parts(arguments, if arguments.is_null() { 0 } else { count as usize }) };
-            watch(thread, module, sets, unit, arguments, frame);
-        }
-    });
-}
-
-/// The first calls, then one in two, in four, ...
-fn is_sample(calls: u64) -> bool {
-    let first = CALLS.load(Ordering::Relaxed).max(1);
-    let period = (calls / first).max(1).checked_next_power_of_two().unwrap_or(1);
-    if calls > first && calls & (period - 1) != 0 {
-        return false;
-    }
-    let deadline = DEADLINE.load(Ordering::Relaxed);
-    deadline == 0 || sys::time() < deadline
-}
-
-fn watch(thread: &mut Thread, module: &Watched, sets: Sets<'_>, unit: u32, arguments: &[u64], frame: usize) {
-    if thread.watching >= WATCHED {
-        // A unit that was never seen to its end goes before the outermost one.
-        if module.tallies.get(unit, Tally::Checked) > 0 {
-            return;
-        }
-        drop_watch(thread, 0);
-    }
-    let (Some(frames), Some(watch)) = (thread.frames.get(..thread.depth), thread.watches.get_mut(thread.watching))
-    else {
-        return;
-    };
-    watch.bytes.clear();
-    // SAFETY: as in `enter`.
-    let record = unsafe { &*module.record };
-    let list = &mut thread.list;
-    match (Walk { sets, record, arguments, frame, frames, list, bytes: &mut watch.bytes, steps: 0 }).run(unit) {
-        Ok(Walked { bytes, foreign }) => {
-            (watch.frame, watch.record, watch.unit, watch.foreign) = (frame, module.record, unit, foreign);
-            (watch.set, watch.read) = (bytes, 0);
-            thread.watching += 1;
-        }
-        Err(_) => {
-            module.tallies.add(unit, Tally::Unwalked, 1);
-        }
-    }
-}
-
-/// The unit with that frame is left.
-fn leave(frame: usize) {
-    if is_active() {
-        thread::with(|thread| drop_dead(thread, frame));
-    }
-}
-
-/// Forgets the units whose frames lie at or below `frame`: the stack grows down.
-fn drop_dead(thread: &mut Thread, frame: usize) {
-    while let Some(top) = thread.depth.checked_sub(1).and_then(|top| thread.frames.get(top)) {
-        if *top > frame {
-            break;
-        }
-        thread.depth -= 1;
-    }
-    while let Some(top) = thread.watching.checked_sub(1) {
-        let Some(watch) = thread.watches.get(top).filter(|w| w.frame <= frame) else { break };
-        if let Some(module) = module(watch.record) {
-            module.tallies.add(watch.unit, Tally::Checked, 1);
-            module.tallies.add(watch.unit, Tally::Set, watch.set);
-            module.tallies.add(watch.unit, Tally::Read, watch.read);
-        }
-        thread.watching = top;
-    }
-}
-
-/// Gives a watch up.
-fn drop_watch(thread: &mut Thread, index: usize) {
-    let Some(rest) = thread.watches.get_mut(index..thread.watching) else { return };
-    for pair in 1..rest.len() {
-        if let Ok([before, after]) = rest.get_disjoint_mut([pair - 1, pair]) {
-            core::mem::swap(before, after);
-        }
-    }
-    thread.watching -= 1;
-}
-
-/// Does something to each watch for which the memory is not local. A watch that has no more room is given up.
-fn each(thread: &mut Thread, address: usize, mut f: impl FnMut(&mut Watch) -> Result<(), Full>) {
-    let here = arch::stack_pointer();
-    drop_dead(thread, here);
-    let mut i = 0;
-    while let Some(watch) = thread.watches.get_mut(..thread.watching).and_then(|w| w.get_mut(i)) {
-        let local = (here..watch.frame).contains(&address);
-        if !local && f(watch).is_err() {
-            drop_watch(thread, i);
-        } else {
-            i += 1;
-        }
-    }
-}
-
-/// Memory is about to be read.
-fn read(address: usize, size: usize, site: u32) {
-    if !is_active() || size == 0 {
-        return;
-    }
-    thread::with(|thread| {
-        if thread.watching == 0 {
-            return;
-        }
-        let mut misses = [0_u64; WATCHED];
-        let mut number = 0;
-        each(thread, address, |watch| {
-            let reading = watch.bytes.read(address, size)?;
-            watch.read += reading.new - reading.missed;
-            if reading.missed > 0
-                && let Some(miss) = misses.get_mut(number)
-            {
-                *miss = reading.missed;
-            }
-            number += 1;
-            Ok(())
-        });
-        if misses.iter().any(|m| *m > 0) {
-            report(thread, address, &misses, site);
-        }
-    });
-}
-
-/// A text is about to be read.
-fn read_text(address: usize, site: u32) {
-    if is_active() {
-        let watching = thread::with(|thread| thread.watching > 0);
-        if watching == Some(true) {
-            read(address, walk::text_length(address), site);
-        }
-    }
-}
-
-/// Memory is written.
-fn write(address: usize, size: usize) {
-    if is_active() && size > 0 {
-        thread::with(|thread| {
-            if thread.watching > 0 {
-                each(thread, address, |watch| watch.bytes.write(address, size));
-            }
-        });
-    }
-}
-
-/// Memory was allocated: what was there before is nobody's state.
-fn allocated(address: usize, size: usize) {
-    if !is_active() || address == 0 {
-        return;
-    }
-    let size = if size as u64 == TEXT { walk::text_length(address) } else { size };
-    thread::with(|thread| {
-        if size as u64 == FIXED {
-            // What a pointer to it leads to can't be told from the library's own state.
-            let watches = thread.watches.get_mut(..thread.watching).unwrap_or_default();
-            return watches.iter_mut().for_each(|watch| watch.foreign = true);
-        }
-        objects::insert(address, size, Kind::Heap);
-        if thread.watching > 0 {
-            each(thread, address, |watch| watch.bytes.write(address, size));
-        }
-    });
-}
-
-/// Memory is given back.
-fn freed(address: usize) {
-    if is_active() && address != 0 {
-        thread::with(|_| objects::remove(address));
-    }
-}
-
-/// Writes misses down, unless they are known.
-fn report(thread: &Thread, address: usize, misses: &[u64; WATCHED], site: u32) {
-    let object = objects::find(address);
-    if object.is_some_and(|o| o.kind == Kind::Constant) {
-        return;
-    }
-    let here = arch::stack_pointer();
-    let mut number = 0;
-    for watch in thread.watches.get(..thread.watching).unwrap_or_default() {
-        // As in `each`: what is local was not counted.
-        if (here..watch.frame).contains(&address) {
-            continue;
-        }
-        let missed = misses.get(number).copied().unwrap_or(0);
-        number += 1;
-        if missed == 0 || (watch.foreign && object.is_none()) {
-            continue;
-        }
-        let Some(module) = module(watch.record) else { continue };
-        module.tallies.add(watch.unit, Tally::Missed, missed);
-        if is_new(watch, site) {
-            append(thread, watch, address, object, missed, site);
-        }
-    }
-}
-
-/// Whether a miss was not reported yet.
-fn is_new(watch: &Watch, site: u32) -> bool {
-    let key = (watch.record.addr() as u64) ^ u64::from(watch.unit) << 32 ^ u64::from(site);
-    let key = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    for i in 0..8 {
-        let Some(slot) = REPORTED.get((key >> 40).wrapping_add(i) as usize % MISSES) else { return false };
-        match slot.compare_exchange(0, key, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return true,
-            Err(found) if found == key => return false,
-            Err(_) => {}
-        }
-    }
-    false
-}
-
-fn append(thread: &Thread, watch: &Watch, address: usize, object: Option<objects::Object>, missed: u64, site: u32) {
-    let Some(run) = run::decided() else { return };
-    let Ok(mut scratch) = Scratch::map() else { return };
-    let scratch = &mut *scratch;
-    // SAFETY: the constant that the pass emitted stays while its module's code runs.
-    let id = unsafe { (*watch.record).id };
-    let on_stack = thread.frames.first().is_some_and(|outermost| (watch.frame..*outermost + 65536).contains(&address));
-    let result = sink::append(run, event::Kind::Miss, &mut scratch.path, &mut scratch.record, |text| {
-        let text = text.decimal(sys::time()).bytes(b"\0").decimal(sys::process_id().into()).bytes(b"\0");
-        let text = text.hex_bytes(&id).bytes(b"\0").decimal(watch.unit.into()).bytes(b"\0").decimal(site.into());
-        let text = text.bytes(b"\0").hex(address as u64).bytes(b"\0").decimal(missed).bytes(b"\0");
-        let text = match object {
-            Some(o) => {
-                let offset = address.wrapping_sub(o.start) as u64;
-                match o.kind {
-                    Kind::Variable(n) => text.bytes(b"variable ").decimal(n.into()).bytes(b" ").decimal(offset),
-                    _ => text.bytes(b"heap ").decimal(o.size as u64).bytes(b" ").decimal(offset),
-                }
-            }
-            None if on_stack => text.bytes(b"stack"),
-            None => text.bytes(b"unknown"),
-        };
-        let active = thread.units.get(..thread.depth.min(DEPTH)).unwrap_or_default();
-        let active = active.get(active.len().saturating_sub(CHAIN)..).unwrap_or_default();
-        active.iter().fold(text.bytes(b"\0"), |text, unit| text.decimal((*unit).into()).bytes(b" "))
-    });
-    if result.is_err() {
-        sink::append_dropped(run, &[b"a miss"], result.err().unwrap_or(Errno::INVALID), scratch);
-    }
 }

@@ -2,6 +2,7 @@
 //!
 //! What somebody else allocated (the C library for itself) is not known here.
 
+use super::regions;
 use crate::{arena, sys};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -88,6 +89,7 @@ pub fn after_fork() {
 
 /// Adds an object. Others that lie there are gone.
 pub fn insert(start: usize, size: usize, kind: Kind) {
+    regions::note(start, start.saturating_add(size));
     if let Some(mut locked) = lock() {
         locked.insert(Object { start, size, kind });
     }

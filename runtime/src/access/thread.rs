@@ -1,8 +1,8 @@
 //! What is going on in one thread: which units are active, and which of them are watched. Found by the thread's pointer, since
 //! the runtime has no thread-local storage of its own.
 
-use super::bytes::Bytes;
-use super::walk::POINTERS;
+use super::bytes::{Bytes, LINE, bits};
+use super::walk::Room;
 use crate::{arch, sys};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -14,6 +14,8 @@ const THREADS: usize = 1 << 10;
 pub const DEPTH: usize = 1 << 12;
 /// How many of them are watched at once.
 pub const WATCHED: usize = 12;
+/// How many lines are remembered as dealt with.
+const RECENT: usize = 1 << 12;
 
 /// A call that is watched.
 #[repr(C)]
@@ -24,9 +26,23 @@ pub struct Watch {
     pub unit: u32,
     /// What is the library's own is in its set.
     pub foreign: bool,
+    /// Its number among the watches of the thread, in the order in which they began.
+    pub number: u64,
     pub set: u64,
     pub read: u64,
     pub bytes: Bytes,
+}
+
+/// A line of memory of which bytes were dealt with: reads were checked, or it was written. That holds for all watches that had
+/// begun then.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Recent {
+    /// The line's number plus one.
+    line: usize,
+    /// The number of the watch that was the innermost then.
+    watch: u64,
+    bytes: u64,
 }
 
 /// A thread. All zero at first.
@@ -40,7 +56,49 @@ pub struct Thread {
     /// The first so many are in use, outermost first.
     pub watching: usize,
     pub watches: [Watch; WATCHED],
-    pub list: [usize; POINTERS],
+    /// How many watches have begun, and the number of the innermost.
+    pub begun: u64,
+    innermost: u64,
+    recent: [Recent; RECENT],
+    pub room: Room,
+    /// When the first of the watches began, in CPU time; and how many hooks were called since somebody looked at the clock.
+    pub since: u64,
+    pub ticks: u32,
+    /// When somebody last looked where there is memory, in CPU time.
+    pub looked: u64,
+}
+
+impl Thread {
+    /// To be called when watches came or went.
+    pub fn note_innermost(&mut self) {
+        let last = self.watching.checked_sub(1).and_then(|last| self.watches.get(last));
+        self.innermost = last.map_or(0, |watch| watch.number);
+    }
+
+    /// The number of the innermost watch for which these bytes of a line were dealt with; 0 if for none.
+    pub fn dealt_with(&self, line: usize, bytes: u64) -> u64 {
+        match self.recent.get(line % RECENT) {
+            Some(recent) if recent.line == line + 1 && recent.bytes & bytes == bytes => recent.watch,
+            _ => 0,
+        }
+    }
+
+    /// Whether these bytes need not be looked at, for whatever watch.
+    pub fn is_done(&self, address: usize, size: usize) -> bool {
+        let start = address % LINE;
+        start + size <= LINE && self.dealt_with(address / LINE, bits(start, size)) >= self.innermost
+    }
+
+    /// These bytes of a line are dealt with.
+    pub fn deal_with(&mut self, line: usize, bytes: u64) {
+        let innermost = self.innermost;
+        let Some(recent) = self.recent.get_mut(line % RECENT) else { return };
+        if recent.line == line + 1 && recent.watch >= innermost {
+            recent.bytes |= bytes;
+        } else {
+            *recent = Recent { line: line + 1, watch: innermost, bytes };
+        }
+    }
 }
 
 struct Slot {
@@ -50,6 +108,8 @@ struct Slot {
 
 static SLOTS: [Slot; THREADS] =
     [const { Slot { key: AtomicUsize::new(0), thread: AtomicPtr::new(ptr::null_mut()) } }; THREADS];
+/// How many threads there were.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// The program has no thread pointer, hence one thread.
 static ALONE: AtomicBool = AtomicBool::new(false);
 
@@ -72,6 +132,11 @@ pub fn with<T>(f: impl FnOnce(&mut Thread) -> T) -> Option<T> {
     Some(result)
 }
 
+/// Whether there was never more than one thread.
+pub fn is_only() -> bool {
+    COUNT.load(Ordering::Relaxed) <= 1
+}
+
 fn current() -> Option<*mut Thread> {
     let key = if ALONE.load(Ordering::Relaxed) { 1 } else { arch::thread_pointer() };
     let start = (key >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
@@ -85,6 +150,7 @@ fn current() -> Option<*mut Thread> {
                     continue;
                 }
                 let thread = sys::map_memory(size_of::<Thread>()).ok()?.cast::<Thread>();
+                COUNT.fetch_add(1, Ordering::Relaxed);
                 slot.thread.store(thread, Ordering::Release);
                 return Some(thread);
             }

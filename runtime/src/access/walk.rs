@@ -1,25 +1,26 @@
 //! Evaluates a unit's dependency set when it is entered: which bytes it names, in memory as it is then.
 //!
-//! Whatever pointers say, nothing here faults: memory is read by the kernel. An object that is not known is taken to reach
+//! Whatever pointers say, nothing here faults ([`Memory`]). An object that is not known is taken to reach
 //! [`AROUND`] bytes to both sides of the pointer; one on the stack is the frame it lies in.
 
 use super::bytes::Bytes;
+use super::memory::Memory;
 use super::objects::{self, Object};
-use crate::sys;
+use super::regions;
 use unseen_abi::access::{AccessRecord, Extent, Lies, Offset, Path, Place, Sets, Variable};
 
 /// How many pointers a walk may follow at once.
 pub const POINTERS: usize = 1 << 14;
 /// How many pieces of memory it may read.
 const STEPS: u32 = 1 << 15;
-/// How many bytes a set may have.
-const MOST: usize = 4 << 20;
+/// How long a text may be, or what a number says; and how many bytes small pieces of one object may have.
+pub const MOST: usize = 4 << 20;
+/// Room for the pointers that are known; a power of two.
+const SEEN: usize = 2 * POINTERS;
 /// How far an object may reach that nobody knows.
 const AROUND: usize = 16 << 10;
 /// Nothing lies below.
 const LOWEST: usize = 4096;
-/// Nothing of a program lies above.
-const HIGHEST: usize = 1 << 47;
 const WORD: usize = size_of::<usize>();
 
 /// Why a set can't be walked.
@@ -48,11 +49,21 @@ pub struct Walk<'a> {
     /// The frames of the thread, outermost first.
     pub frames: &'a [usize],
     /// Room to work in.
-    pub list: &'a mut [usize; POINTERS],
+    pub room: &'a mut Room,
     /// Where the set goes.
     pub bytes: &'a mut Bytes,
+    pub memory: Memory,
     /// How often memory was read, from 0.
     pub steps: u32,
+}
+
+/// What a walk works with. All zero at first.
+#[repr(C)]
+pub struct Room {
+    list: [usize; POINTERS],
+    /// Which pointers are in the part of the list that is being filled: those that carry its number.
+    seen: [(usize, u64); SEEN],
+    part: u64,
 }
 
 impl Walk<'_> {
@@ -66,11 +77,9 @@ impl Walk<'_> {
                 walked.foreign = true;
                 continue;
             }
-            walked.bytes += self.place(place)?;
-            if walked.bytes as usize > MOST {
-                return Err(Stop::TooLarge);
-            }
+            self.place(place)?;
         }
+        walked.bytes = self.bytes.seal();
         Ok(walked)
     }
 
@@ -85,31 +94,30 @@ impl Walk<'_> {
         }
     }
 
-    fn place(&mut self, place: Place) -> Result<u64, Stop> {
+    fn place(&mut self, place: Place) -> Result<(), Stop> {
         let count = self.pointers(place.path, 0)?;
-        let mut bytes = 0;
         for i in 0..count {
             let pointer = self.at(i);
             let length = self.length(place.extent, count)?;
             let all = matches!(length, Length::Object);
             match place.offset {
-                Offset::At(at) if !all => bytes += self.span(pointer.wrapping_add_signed(at as isize), length)?,
-                Offset::At(_) => bytes += self.object_of(pointer)?,
+                Offset::At(at) if !all => self.span(pointer.wrapping_add_signed(at as isize), length)?,
+                Offset::At(_) => self.object_of(pointer)?,
                 Offset::Every { stride, .. } if all || matches!(length, Length::Bytes(n) if n as u64 >= stride) => {
-                    bytes += self.object_of(pointer)?;
+                    self.object_of(pointer)?;
                 }
                 Offset::Every { stride, at } => {
                     let object = self.object(pointer);
+                    if object.end() - object.start > MOST {
+                        return Err(Stop::TooLarge);
+                    }
                     for address in every(&object, pointer, stride, at) {
-                        bytes += self.span(address, length)?;
-                        if bytes as usize > MOST {
-                            return Err(Stop::TooLarge);
-                        }
+                        self.span(address, length)?;
                     }
                 }
             }
         }
-        Ok(bytes)
+        Ok(())
     }
 
     fn length(&mut self, extent: Extent, used: usize) -> Result<Length, Stop> {
@@ -126,7 +134,7 @@ impl Walk<'_> {
                 let count = self.pointers(path, used)?;
                 let mut most = 0;
                 for i in used..used + count {
-                    let value = read_number(self.at(i).wrapping_add_signed(at as isize), size);
+                    let value = self.memory.number(self.at(i).wrapping_add_signed(at as isize), size as usize);
                     most = value.unwrap_or(0).saturating_mul(scale).max(most);
                 }
                 Length::Bytes(usize::try_from(most).unwrap_or(usize::MAX))
@@ -135,31 +143,28 @@ impl Walk<'_> {
     }
 
     /// Adds what begins there.
-    fn span(&mut self, start: usize, length: Length) -> Result<u64, Stop> {
+    fn span(&mut self, start: usize, length: Length) -> Result<(), Stop> {
         let size = match length {
             Length::Bytes(n) if n <= MOST => n,
             // Whoever passes such a number does not mean it, or the object ends before.
             Length::Bytes(_) | Length::Rest => self.object(start).end().saturating_sub(start),
-            Length::Text => text_length(start),
+            Length::Text => self.memory.text_length(start, MOST),
             Length::Object => return self.object_of(start),
         };
         self.add(start, size)
     }
 
-    fn object_of(&mut self, pointer: usize) -> Result<u64, Stop> {
+    fn object_of(&mut self, pointer: usize) -> Result<(), Stop> {
         if pointer < LOWEST {
-            return Ok(0);
+            return Ok(());
         }
         let object = self.object(pointer);
         self.add(object.start, object.end() - object.start)
     }
 
-    fn add(&mut self, start: usize, size: usize) -> Result<u64, Stop> {
+    fn add(&mut self, start: usize, size: usize) -> Result<(), Stop> {
         if start < LOWEST {
-            return Ok(0);
-        }
-        if size > MOST {
-            return Err(Stop::TooLarge);
+            return Ok(());
         }
         self.bytes.add(start, size).map_err(|_| Stop::TooLarge)
     }
@@ -184,7 +189,7 @@ impl Walk<'_> {
     }
 
     fn at(&self, i: usize) -> usize {
-        self.list.get(i).copied().unwrap_or(0)
+        self.room.list.get(i).copied().unwrap_or(0)
     }
 
     fn step(&mut self) -> Result<(), Stop> {
@@ -194,16 +199,41 @@ impl Walk<'_> {
 
     /// Appends to the list behind its first `end` entries; returns the new end.
     fn push(&mut self, end: usize, pointer: usize) -> Result<usize, Stop> {
-        if !(LOWEST..HIGHEST).contains(&pointer) {
+        if pointer < LOWEST || !regions::may_be(pointer) {
             return Ok(end);
         }
-        *self.list.get_mut(end).ok_or(Stop::TooLarge)? = pointer;
+        *self.room.list.get_mut(end).ok_or(Stop::TooLarge)? = pointer;
         Ok(end + 1)
     }
 
-    fn push_new(&mut self, from: usize, end: usize, pointer: usize) -> Result<usize, Stop> {
-        let known = self.list.get(from..end).unwrap_or_default().contains(&pointer);
-        if known { Ok(end) } else { self.push(end, pointer) }
+    /// As [`Walk::push`], unless the part that was begun has it.
+    fn push_new(&mut self, end: usize, pointer: usize) -> Result<usize, Stop> {
+        if self.is_known(pointer) { Ok(end) } else { self.push(end, pointer) }
+    }
+
+    /// A part of the list begins with the entries from `from` to `end`.
+    fn begin(&mut self, from: usize, end: usize) {
+        self.room.part += 1;
+        for i in from..end {
+            self.is_known(self.at(i));
+        }
+    }
+
+    /// Whether the part has that pointer; from now on it has.
+    fn is_known(&mut self, pointer: usize) -> bool {
+        let start = pointer.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
+        // Never full: it has room for twice as many as the list.
+        for at in start..start + SEEN {
+            let Some(slot) = self.room.seen.get_mut(at % SEEN) else { return false };
+            if slot.1 != self.room.part {
+                *slot = (pointer, self.room.part);
+                return false;
+            }
+            if slot.0 == pointer {
+                return true;
+            }
+        }
+        false
     }
 
     /// Puts the pointers of a path into the list behind the first `used` entries; returns how many there are.
@@ -223,12 +253,13 @@ impl Walk<'_> {
                 self.known(from)?;
                 let count = self.pointers(from, used)?;
                 end += count;
+                self.begin(end, end);
                 for i in used..used + count {
-                    end = self.follow(self.at(i), at, used + count, end)?;
+                    end = self.follow(self.at(i), at, end)?;
                 }
                 for i in used + count..end {
                     let pointer = self.at(i);
-                    if let Some(place) = self.list.get_mut(i - count) {
+                    if let Some(place) = self.room.list.get_mut(i - count) {
                         *place = pointer;
                     }
                 }
@@ -237,20 +268,22 @@ impl Walk<'_> {
             Path::Closure { from, first, count } => {
                 self.known(from)?;
                 end += self.pointers(from, used)?;
+                self.begin(used, end);
                 let mut i = used;
                 while i < end {
                     for n in first..first.saturating_add(count) {
                         let at = self.sets.offset(n).ok_or(Stop::Unknown)?;
-                        end = self.follow(self.at(i), at, used, end)?;
+                        end = self.follow(self.at(i), at, end)?;
                     }
                     i += 1;
                 }
             }
             Path::Reach { from } => {
                 end += self.pointers(from, used)?;
+                self.begin(used, end);
                 let mut i = used;
                 while i < end {
-                    end = self.reach(self.at(i), used, end)?;
+                    end = self.reach(self.at(i), end)?;
                     i += 1;
                 }
             }
@@ -271,20 +304,20 @@ impl Walk<'_> {
         }
     }
 
-    /// Appends the pointers that lie there to those from `from` on, unless they are there.
-    fn follow(&mut self, pointer: usize, at: Offset, from: usize, mut end: usize) -> Result<usize, Stop> {
+    /// Appends the pointers that lie there, unless the part has them.
+    fn follow(&mut self, pointer: usize, at: Offset, mut end: usize) -> Result<usize, Stop> {
         match at {
             Offset::At(at) => {
                 self.step()?;
-                let next = read_number(pointer.wrapping_add_signed(at as isize), WORD as u64).unwrap_or(0);
-                self.push_new(from, end, next as usize)
+                let next = self.memory.number(pointer.wrapping_add_signed(at as isize), WORD).unwrap_or(0);
+                self.push_new(end, next as usize)
             }
             Offset::Every { stride, at } => {
                 let object = self.object(pointer);
                 for address in every(&object, pointer, stride, at) {
                     self.step()?;
-                    let next = read_number(address, WORD as u64).unwrap_or(0);
-                    end = self.push_new(from, end, next as usize)?;
+                    let next = self.memory.number(address, WORD).unwrap_or(0);
+                    end = self.push_new(end, next as usize)?;
                 }
                 Ok(end)
             }
@@ -292,24 +325,24 @@ impl Walk<'_> {
     }
 
     /// Appends the objects that the words of an object point into.
-    fn reach(&mut self, pointer: usize, from: usize, mut end: usize) -> Result<usize, Stop> {
+    fn reach(&mut self, pointer: usize, mut end: usize) -> Result<usize, Stop> {
         let object = self.object(pointer);
         let mut address = object.start.next_multiple_of(WORD);
         let mut buffer = [0_u64; 32];
         while address < object.end() {
             let room = (object.end() - address).min(size_of_val(&buffer));
-            let n = sys::read_own_memory(address, &mut buffer, room) / WORD;
+            let n = self.memory.read(address, &mut buffer, room) / WORD;
             for word in buffer.get(..n).unwrap_or_default() {
                 let pointer = *word as usize;
                 self.step()?;
-                if !(LOWEST..HIGHEST).contains(&pointer) {
+                if pointer < LOWEST || !regions::may_be(pointer) {
                     continue;
                 }
                 // An object counts once, whichever of its bytes is pointed to.
                 let known = objects::find(pointer).map(|o| o.start);
                 let on_stack = known.is_none() && self.stack(pointer).is_some();
-                if known.is_some() || on_stack || sys::read_own_memory(pointer, &mut [0], 1) == 1 {
-                    end = self.push_new(from, end, known.unwrap_or(pointer))?;
+                if known.is_some() || on_stack || self.memory.read(pointer, &mut [0], 1) == 1 {
+                    end = self.push_new(end, known.unwrap_or(pointer))?;
                 }
             }
             address += room.max(WORD);
@@ -363,33 +396,6 @@ fn every(object: &Span, pointer: usize, stride: u64, at: u64) -> impl Iterator<I
         None => anchor,
     };
     (first..end.max(first)).step_by(stride)
-}
-
-/// An unsigned number in memory.
-fn read_number(address: usize, size: u64) -> Option<u64> {
-    let mut word = [0];
-    let size = (size as usize).min(WORD);
-    (sys::read_own_memory(address, &mut word, size) == size).then_some(u64::from_le(word[0]))
-}
-
-/// The length of a text, its zero byte included; up to where memory ends.
-pub fn text_length(start: usize) -> usize {
-    let mut length = 0;
-    let mut buffer = [0_u64; 32];
-    while length < MOST {
-        let address = start.wrapping_add(length);
-        // Not beyond the page: the next may be missing.
-        let room = (4096 - address % 4096).min(size_of_val(&buffer));
-        let n = sys::read_own_memory(address, &mut buffer, room);
-        // SAFETY: the buffer, as bytes.
-        let bytes = unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), n.min(room)) };
-        match bytes.iter().position(|b| *b == 0) {
-            Some(zero) => return length + zero + 1,
-            None if n < room => return length + n,
-            None => length += n,
-        }
-    }
-    length
 }
 
 #[cfg(test)]
@@ -490,13 +496,17 @@ mod tests {
             variables: std::ptr::null(),
             variable_count: 0,
             resolve: None,
+            gate: std::ptr::null_mut(),
+            countdown: std::ptr::null_mut(),
         }
     }
 
     fn walk(words: &[u64], arguments: &[u64], bytes: &mut Bytes) -> Result<Walked, Stop> {
         let (record, frame) = (record(), crate::arch::stack_pointer());
-        let list = &mut Box::new([0; POINTERS]);
-        Walk { sets: Sets(words), record: &record, arguments, frame, frames: &[frame], list, bytes, steps: 0 }.run(0)
+        let room = &mut Box::new(Room { list: [0; POINTERS], seen: [(0, 0); SEEN], part: 0 });
+        regions::look();
+        let (memory, sets) = (Memory::new(), Sets(words));
+        Walk { sets, record: &record, arguments, frame, frames: &[frame], room, bytes, memory, steps: 0 }.run(0)
     }
 
     fn set(paths: Vec<deps::Path>, places: &[deps::Place]) -> Vec<u64> {
@@ -545,7 +555,8 @@ mod tests {
             let mut bytes = Bytes::new();
             let walked = walk(&words, &[param as u64], &mut bytes).unwrap();
             assert_eq!(walked.bytes, expected.len() as u64, "round {round}: {paths:?}");
-            assert!(expected.iter().all(|a| bytes.add(*a, 1) == Ok(0)), "round {round}: {paths:?}");
+            let is_in = |a: &usize| bytes.read(*a, 1).is_ok_and(|r| r.missed == 0);
+            assert!(expected.iter().all(is_in), "round {round}: {paths:?}");
             for object in &heap.0 {
                 objects::remove(object.as_ptr().addr());
             }
@@ -585,9 +596,13 @@ mod tests {
         let paths = vec![deps::Path::Variadic, deps::Path::Deref { from: 0, at: deps::Offset::At(0) }];
         let place = deps::Place { path: 1, offset: deps::Offset::At(0), extent: deps::Extent::Text };
         assert_eq!(walk(&set(paths, &[place]), &[], &mut Bytes::new()), Err(Stop::Unknown));
-        let place = deps::Place { path: 0, offset: deps::Offset::At(0), extent: deps::Extent::Bytes(4 << 20) };
-        let large =
-            set(vec![deps::Path::Param(0)], &[place, deps::Place { offset: deps::Offset::At(4 << 20), ..place }]);
-        assert_eq!(walk(&large, &[1 << 40], &mut Bytes::new()), Err(Stop::TooLarge));
+        let object = vec![0_u8; MOST + 1];
+        objects::insert(object.as_ptr().addr(), object.len(), objects::Kind::Heap);
+        let every = deps::Offset::Every { stride: 16, at: 0 };
+        let place = deps::Place { path: 0, offset: every, extent: deps::Extent::Bytes(4) };
+        let arguments = [object.as_ptr().addr() as u64];
+        let walked = walk(&set(vec![deps::Path::Param(0)], &[place]), &arguments, &mut Bytes::new());
+        objects::remove(object.as_ptr().addr());
+        assert_eq!(walked, Err(Stop::TooLarge));
     }
 }

@@ -49,6 +49,12 @@ pub fn stack_pointer() -> usize {
     pointer
 }
 
+/// Whether a call instruction ends there. `read` gives numbers of so many bytes.
+pub fn follows_call(address: usize, mut read: impl FnMut(usize, usize) -> Option<u64>) -> bool {
+    // bl, blr
+    read(address.wrapping_sub(4), 4).is_some_and(|w| w & 0xfc00_0000 == 0x9400_0000 || w & 0xffff_fc1f == 0xd63f_0000)
+}
+
 /// The address of a symbol as the linker or loader filled it in: null if nobody defines it. Reads the global offset
 /// table, because a direct reference to a missing symbol could not be linked into position-independent code.
 macro_rules! address_of_weak {

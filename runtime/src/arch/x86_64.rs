@@ -57,6 +57,14 @@ pub fn stack_pointer() -> usize {
     pointer
 }
 
+/// Whether a call instruction ends there. `read` gives numbers of so many bytes.
+pub fn follows_call(address: usize, mut read: impl FnMut(usize, usize) -> Option<u64>) -> bool {
+    let mut byte = |back: usize| read(address.wrapping_sub(back), 1);
+    // call rel32; else call through a register or memory, whose length depends on how it is addressed.
+    byte(5) == Some(0xe8)
+        || [2, 3, 4, 6, 7].iter().any(|n| byte(*n) == Some(0xff) && byte(*n - 1).is_some_and(|m| m >> 3 & 7 == 2))
+}
+
 /// The address of a symbol as the linker or loader filled it in: null if nobody defines it. Reads the global offset
 /// table, because a direct reference to a missing symbol could not be linked into position-independent code.
 macro_rules! address_of_weak {
