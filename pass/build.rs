@@ -13,7 +13,10 @@ fn main() {
         _ => panic!("no LLVM 22 at {prefix}: run scripts/setup, or set LLVM_SYS_221_PREFIX to its prefix"),
     };
     let mut build = cc::Build::new();
-    build.cpp(true).files(["shim/plugin.cpp", "shim/loops.cpp", "shim/off.cpp", "shim/types.cpp"]).warnings(false);
+    build
+        .cpp(true)
+        .files(["shim/plugin.cpp", "shim/gates.cpp", "shim/loops.cpp", "shim/off.cpp", "shim/types.cpp"])
+        .warnings(false);
     for flag in flags.split_whitespace() {
         build.flag(flag);
     }

@@ -27,6 +27,8 @@ enum Command {
     Manifest(command::manifest::Args),
     /// Show what functions read that they did not write themselves, and what they may write
     Deps(command::deps::Args),
+    /// Run a program built with `access` and hold what its functions read against their dependency sets
+    Verify(command::verify::Args),
     /// Run a program and keep what it records
     Run(command::run::Args),
     /// Report the coverage of recorded runs
@@ -42,6 +44,7 @@ pub fn main() -> ExitCode {
         Command::Demo(args) => command::demo::run(args),
         Command::Manifest(args) => command::manifest::run(args),
         Command::Deps(args) => command::deps::run(args),
+        Command::Verify(args) => command::verify::run(args),
         Command::Run(args) => command::run::run(args),
         Command::Report(args) => command::report::run(args),
     };

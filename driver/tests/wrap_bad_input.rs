@@ -95,7 +95,7 @@ fn unknown_mechanisms_and_keys() {
     let place = place();
     place.run("unseen-clang --unseen=covr -c a.c").failed(
         2,
-        &["--unseen: no mechanism is called 'covr', did you mean 'cover'?", "the mechanisms are: state, cover"],
+        &["--unseen: no mechanism is called 'covr', did you mean 'cover'?", "the mechanisms are: state, access, cover"],
     );
     place.run("unseen-clang --unseen -c a.c").failed(2, &["--unseen names no mechanism"]);
     for tool in ["unseen-clang a.c", "unseen-rustc a.rs"] {

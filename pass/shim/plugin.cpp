@@ -6,8 +6,11 @@
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopDeletion.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
@@ -28,6 +31,7 @@ int unseen_pass_level();
 bool unseen_pass_per_unit();
 int unseen_pass_step(const char *Name, size_t Length);
 bool unseen_pass_drop_repeats(Function *F);
+bool unseen_pass_has_gates(Module *M);
 
 // off.cpp
 void unseen_shim_register_off();
@@ -55,6 +59,22 @@ struct DropRepeats : PassInfoMixin<DropRepeats> {
     PreservedAnalyses Preserved;
     Preserved.preserveSet<CFGAnalyses>();
     return Preserved;
+  }
+};
+
+// Where there are gates, loops get a copy without hooks, and one look at the gate serves for as long as nothing is called.
+struct SimplifyGates : PassInfoMixin<SimplifyGates> {
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM) {
+    if (!unseen_pass_has_gates(&M))
+      return PreservedAnalyses::all();
+    FunctionPassManager FPM;
+    FPM.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+    LoopPassManager Loops;
+    Loops.addPass(LICMPass(LICMOptions()));
+    Loops.addPass(SimpleLoopUnswitchPass(/*NonTrivial=*/true));
+    FPM.addPass(createFunctionToLoopPassAdaptor(std::move(Loops), /*UseMemorySSA=*/true));
+    FPM.addPass(SimplifyCFGPass());
+    return createModuleToFunctionPassAdaptor(std::move(FPM)).run(M, MAM);
   }
 };
 
@@ -116,6 +136,7 @@ void addSettle(ModulePassManager &MPM) {
   FPM.addPass(SimplifyCFGPass());
   FPM.addPass(createFunctionToLoopPassAdaptor(LoopDeletionPass()));
   MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
+  MPM.addPass(SimplifyGates());
 }
 
 } // namespace

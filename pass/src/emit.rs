@@ -1,10 +1,14 @@
 //! What the runtime and the driver need inside the module: counters, the module record, constructor and
 //! destructor, the manifest. The only file that names hooks, sections and our own symbols.
 
+use crate::instrument::access::Hooks;
+use crate::llvm::gates::Gates;
+use crate::llvm::memory::Value;
 use crate::llvm::{self, Field, Function, Global, Module};
 use crate::options::Options;
 use crate::plan::Plan;
 use std::fmt::Write;
+use unseen_abi::access::{self, AccessRecord, CONSTANT, Lies, Site, Sites};
 use unseen_abi::deps::Deps;
 use unseen_abi::manifest::{self, Cover, Manifest};
 use unseen_abi::mechanism::Mechanisms;
@@ -16,8 +20,17 @@ const COUNTERS: &str = "__unseen_counters";
 const PROBE: &str = "__unseen_probe";
 const EPOCH: &str = "__unseen_epoch";
 const RECORD: &str = "__unseen_module";
+const ACCESS: &str = "__unseen_access";
+const SETS: &str = "__unseen_access_sets";
+const VARIABLES: &str = "__unseen_access_variables";
+const RESOLVE: &str = "__unseen_access_resolve";
+const ENTRY: &str = "__unseen_access_entry";
+const GATE: &str = "__unseen_access_gate";
+const COUNTDOWN: &str = "__unseen_access_countdown";
 const CONSTRUCTOR: &str = "__unseen_enter";
 const DESTRUCTOR: &str = "__unseen_leave";
+const ACCESS_CONSTRUCTOR: &str = "__unseen_access_module_enter";
+const ACCESS_DESTRUCTOR: &str = "__unseen_access_module_leave";
 
 /// Whether the pass has been here before.
 pub fn is_done(module: Module) -> bool {
@@ -70,6 +83,101 @@ pub fn registration(module: Module, manifest: &Manifest, counters: Global) {
     );
     module.add_constructor(module.add_caller(CONSTRUCTOR, &hooks::ENTER, record));
     module.add_destructor(module.add_caller(DESTRUCTOR, &hooks::LEAVE, record));
+}
+
+/// As [`registration`], for what [`access`] added.
+pub fn access_registration(module: Module, record: Global) {
+    module.add_constructor(module.add_caller(ACCESS_CONSTRUCTOR, &hooks::ACCESS_ENTER_MODULE, record));
+    module.add_destructor(module.add_caller(ACCESS_DESTRUCTOR, &hooks::ACCESS_LEAVE_MODULE, record));
+}
+
+/// The hooks of `access`, as they are called until [`gates`].
+pub fn access_hooks(module: Module) -> Hooks {
+    let hooks = Hooks {
+        entry: module.declare_entry(ENTRY),
+        leave: module.declare_hook(&hooks::ACCESS_LEAVE),
+        read: module.declare_hook(&hooks::ACCESS_READ),
+        text: module.declare_hook(&hooks::ACCESS_TEXT),
+        write: module.declare_hook(&hooks::ACCESS_WRITE),
+        new: module.declare_hook(&hooks::ACCESS_NEW),
+        free: module.declare_hook(&hooks::ACCESS_FREE),
+    };
+    for hook in [hooks.leave, hooks.read, hooks.write] {
+        hook.describe_hook(false);
+    }
+    hooks.text.describe_hook(true);
+    hooks
+}
+
+/// Whether hooks are behind gates, or will be.
+pub fn has_gates(module: Module) -> bool {
+    module.global(GATE).is_some()
+}
+
+/// The hooks and variables with which gates are built, if there is anything to be put behind them.
+pub fn gates(module: Module) -> Option<Gates> {
+    Some(Gates {
+        gate: module.global(GATE)?,
+        countdown: module.global(COUNTDOWN)?,
+        entry: module.function(ENTRY)?,
+        enter: module.declare_hook(&hooks::ACCESS_ENTER),
+        leave: module.declare_hook(&hooks::ACCESS_LEAVE),
+        read: module.declare_hook(&hooks::ACCESS_READ),
+        text: module.declare_hook(&hooks::ACCESS_TEXT),
+        write: module.declare_hook(&hooks::ACCESS_WRITE),
+    })
+}
+
+/// Adds what the runtime needs for `access`, and the section that says where its sites are. `globals` tells which of the module's
+/// variables each global of the sets is.
+pub fn access(
+    module: Module,
+    manifest: &Manifest,
+    deps: &Deps,
+    globals: &[u32],
+    variables: &[Value],
+    sites: Vec<Site>,
+) -> Global {
+    let layout = module.layout();
+    let own = |v: &Value| v.name().starts_with(sections::SYMBOL_PREFIX) || v.name().starts_with("llvm.");
+    let (mut table, mut names, mut local, mut lies) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for variable in variables {
+        if own(variable) {
+            lies.push(Lies::Elsewhere);
+        } else if variable.is_thread_local() {
+            lies.push(Lies::Thread(local.len() as u32));
+            local.push(*variable);
+        } else {
+            lies.push(Lies::Here(names.len() as u32));
+            names.push(variable.name());
+            let constant = if variable.is_constant() { CONSTANT } else { 0 };
+            let size = variable.initial().map_or(0, |_| layout.size(variable.held_type()));
+            table.extend([Field::Address(Some(variable.global())), Field::I64(size | constant)]);
+        }
+    }
+    let lies: Vec<Lies> = globals.iter().map(|g| lies.get(*g as usize).copied().unwrap_or(Lies::Elsewhere)).collect();
+    let words = access::words(deps, &lies);
+    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+    let resolve = (!local.is_empty()).then(|| module.add_resolver(RESOLVE, &local).global());
+    let count = names.len() as u64;
+    let sites = Sites { id: manifest.id, sites, variables: names };
+    section(module, sections::SITES, &sites.encode());
+    // The fields of AccessRecord, in order.
+    module.add_constant(
+        ACCESS,
+        &[
+            Field::I32(size_of::<AccessRecord>() as u32),
+            Field::I32(deps.functions.len() as u32),
+            Field::Bytes(manifest.id.to_vec()),
+            Field::Address(Some(module.add_data(SETS, &bytes))),
+            Field::I64(words.len() as u64),
+            Field::Address(Some(module.add_constant(VARIABLES, &table))),
+            Field::I64(count),
+            Field::Address(resolve),
+            Field::Address(Some(module.add_i32(GATE, 0))),
+            Field::Address(Some(module.add_bytes(COUNTDOWN, 4 * deps.functions.len().max(1) as u64, 4))),
+        ],
+    )
 }
 
 /// The manifest of a plan.

@@ -14,6 +14,7 @@ pub mod plan;
 mod plugin;
 
 use instrument::cover::Loops;
+use llvm::memory::Value;
 use llvm::{Function, Module};
 use options::Options;
 use unseen_abi::mechanism::Mechanism;
@@ -26,18 +27,30 @@ pub fn run(module: Module, options: &Options) -> bool {
     }
     let functions = module.functions();
     let mut plan = analysis::plan(&functions, options);
-    let deps = options
-        .mechanisms
-        .has(Mechanism::State)
-        .then(|| analysis::dependencies(module, &functions, options, &mut plan));
+    let watches = options.mechanisms.has(Mechanism::Access);
+    let has_sets = watches || options.mechanisms.has(Mechanism::State);
+    let sets = has_sets.then(|| analysis::dependencies(module, &functions, options, &mut plan));
+    let access = sets.as_ref().filter(|_| watches).map(|(deps, _)| {
+        let units: Vec<u32> = deps.functions.iter().map(|f| f.function).collect();
+        analysis::access::plan(module, &functions, &units, &mut plan)
+    });
     let manifest = emit::manifest(&plan, options);
+    let variables = module.variables();
     if plan.probe_count() > 0 {
         instrument::cover::run(&functions, &plan, emit::probe(module));
         instrument::verify(&functions, "cover");
+    }
+    if let Some((access, (deps, globals))) = access.zip(sets.as_ref()) {
+        let record = emit::access(module, &manifest, deps, globals, &variables, access.sites.clone());
+        instrument::access::run(module, &access, &emit::access_hooks(module), Value::of(record));
+        instrument::verify(&functions, "access");
+        emit::access_registration(module, record);
+    }
+    if plan.probe_count() > 0 {
         emit::registration(module, &manifest, emit::counters(module, plan.probe_count()));
     }
     emit::manifest_section(module, &manifest);
-    if let Some(deps) = deps {
+    if let Some((deps, _)) = sets {
         emit::deps_section(module, &manifest, deps);
     }
     llvm::strip_units(module, options::ADDED_LINES);
@@ -50,15 +63,25 @@ pub fn drop_repeats(function: Function) -> bool {
     emit::existing_probe(function.module()).is_some_and(|probe| instrument::cover::drop_repeats(function, probe))
 }
 
-/// Makes stores of the probes that [`run`] left as calls: when functions are inlined and simplified, before loops are unrolled
+/// Makes stores of the probes that [`run`] left as calls, and puts hooks behind gates: when functions are inlined and simplified, before loops are unrolled
 /// and vectorised.
 pub fn settle(module: Module, loops: Loops) -> bool {
-    let Some(probe) = emit::existing_probe(module) else { return false };
+    let gates = emit::gates(module);
+    if let Some(gates) = &gates {
+        instrument::access::gate(module, gates);
+        instrument::verify(&module.functions(), "gates");
+    }
+    let Some(probe) = emit::existing_probe(module) else { return gates.is_some() };
     let counters = emit::existing_counters(module).expect("probes have counters");
     let epoch = emit::existing_epoch(module).expect("counters have an epoch");
     instrument::cover::settle(module, probe, counters, (loops == Loops::Copy).then_some(epoch));
     instrument::verify(&module.functions(), "settle");
     true
+}
+
+/// Whether hooks are behind gates, or will be.
+pub fn has_gates(module: Module) -> bool {
+    emit::has_gates(module)
 }
 
 /// What is left to do when the module is optimised, before its code is generated.

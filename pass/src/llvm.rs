@@ -8,6 +8,8 @@ use llvm_sys::prelude::*;
 use std::ffi::{CString, c_char};
 use unseen_abi::hooks::{Hook, HookType};
 
+pub mod build;
+pub mod gates;
 pub mod memory;
 pub mod types;
 
@@ -31,6 +33,7 @@ unsafe extern "C" {
 pub struct Module(LLVMModuleRef);
 
 /// A function, defined or declared.
+#[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Function(LLVMValueRef);
 
@@ -43,6 +46,7 @@ pub struct Block(LLVMBasicBlockRef);
 pub struct Inst(LLVMValueRef);
 
 /// A global variable.
+#[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Global(LLVMValueRef);
 
@@ -175,6 +179,16 @@ mod views {
             }
         }
 
+        /// Adds an internal constant of bytes, aligned for words.
+        pub fn add_data(self, name: &str, bytes: &[u8]) -> Global {
+            unsafe {
+                let init = LLVMConstStringInContext2(self.context(), bytes.as_ptr().cast(), bytes.len(), 1);
+                let global = self.add_global(name, init, 8);
+                LLVMSetGlobalConstant(global.0, 1);
+                global
+            }
+        }
+
         /// Adds an internal function that calls `hook` with `argument`.
         pub fn add_caller(self, name: &str, hook: &Hook, argument: Global) -> Function {
             let name = CString::new(name).expect("our own names hold no NUL");
@@ -198,12 +212,13 @@ mod views {
             }
         }
 
-        fn hook_type(self, hook: &Hook) -> LLVMTypeRef {
+        pub(super) fn hook_type(self, hook: &Hook) -> LLVMTypeRef {
             unsafe {
                 let context = self.context();
                 let ty = |t: &HookType| match t {
                     HookType::Void => LLVMVoidTypeInContext(context),
                     HookType::Ptr => LLVMPointerTypeInContext(context, 0),
+                    HookType::I64 => LLVMInt64TypeInContext(context),
                     HookType::I32 => LLVMInt32TypeInContext(context),
                 };
                 let mut params: Vec<_> = hook.params.iter().map(ty).collect();
@@ -221,7 +236,7 @@ mod views {
             unsafe { unseen_shim_append_dtor(self.0, function.0) };
         }
 
-        fn context(self) -> LLVMContextRef {
+        pub(super) fn context(self) -> LLVMContextRef {
             unsafe { LLVMGetModuleContext(self.0) }
         }
     }

@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn an_unknown_mechanism_is_named_with_the_known_ones() {
         let Err(Invalid(text)) = read(&[("UNSEEN_BUILD", "cover,cowver")]) else { panic!() };
-        assert_eq!(text, "UNSEEN_BUILD: unknown mechanism `cowver`; known: state, cover");
+        assert_eq!(text, "UNSEEN_BUILD: unknown mechanism `cowver`; known: state, access, cover");
     }
 
     #[test]

@@ -80,6 +80,16 @@ unsafe extern "C" fn unseen_pass_drop_repeats(function: *mut c_void) -> bool {
     crate::drop_repeats(unsafe { Function::from_raw(function.cast()) })
 }
 
+/// Whether hooks of the module are behind gates.
+///
+/// # Safety
+/// `module` is a valid module of this process's LLVM.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn unseen_pass_has_gates(module: *mut c_void) -> bool {
+    // SAFETY: see above.
+    crate::has_gates(unsafe { Module::from_raw(module.cast()) })
+}
+
 /// Whether the pass runs in the compiler, on one translation unit.
 #[unsafe(no_mangle)]
 extern "C" fn unseen_pass_per_unit() -> bool {
@@ -109,7 +119,13 @@ unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
     // SAFETY: the shim passes LLVM's own reference.
     let module = unsafe { Module::from_raw(module.cast()) };
     match step {
-        COVER => crate::run(module, &options) && crate::settle(module, Loops::Leave),
+        COVER => {
+            let changed = crate::run(module, &options);
+            if changed {
+                crate::settle(module, Loops::Leave);
+            }
+            changed
+        }
         LINK | PROBES => crate::run(module, &options),
         SETTLE => crate::settle(module, Loops::Copy),
         LAST => crate::last(module),

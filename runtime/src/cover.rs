@@ -62,7 +62,7 @@ pub fn enter(run: &'static Run, record: &'static ModuleRecord) -> bool {
     let scratch = &mut *scratch;
     let path = maps::file_at(ptr::from_ref(record).addr(), &mut scratch.input);
     let Some(module) = modules::enter(record, path) else { return false };
-    fork::watch();
+    fork::COUNTERS.watch();
     let mut recorded = false;
     match record_to_file(run, module, record, Counts::Keep, scratch) {
         Ok(()) => {

@@ -56,10 +56,15 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// Reads the settings and hands them to `f`. Makes no system call where libc has an environment.
+/// Reads the settings and hands them to `f`.
 pub fn with_settings<T>(f: impl FnOnce(Settings<'_>) -> T) -> T {
+    with_variables(|variables| f(Settings::from_variables(variables)))
+}
+
+/// Hands all variables to `f`, as `NAME=VALUE`. Makes no system call where libc has an environment.
+pub fn with_variables<T>(f: impl FnOnce(&mut dyn Iterator<Item = &[u8]>) -> T) -> T {
     match weak::environ() {
-        Some(mut next) => f(Settings::from_variables(core::iter::from_fn(|| {
+        Some(mut next) => f(&mut core::iter::from_fn(|| {
             // SAFETY: an array of C strings that ends with null. Like every caller of `getenv` we trust that nobody
             // changes it meanwhile: constructors run before threads, or under the loader's lock.
             unsafe {
@@ -67,14 +72,14 @@ pub fn with_settings<T>(f: impl FnOnce(Settings<'_>) -> T) -> T {
                 next = next.add(1);
                 (!variable.is_null()).then(|| CStr::from_ptr(variable).to_bytes())
             }
-        }))),
+        })),
         None => from_proc(f),
     }
 }
 
 /// For programs without libc, and for constructors that run before libc has found the environment.
-fn from_proc<T>(f: impl FnOnce(Settings<'_>) -> T) -> T {
-    let Ok(memory) = sys::map_memory(LARGEST) else { return f(Settings::default()) };
+fn from_proc<T>(f: impl FnOnce(&mut dyn Iterator<Item = &[u8]>) -> T) -> T {
+    let Ok(memory) = sys::map_memory(LARGEST) else { return f(&mut core::iter::empty()) };
     // SAFETY: just mapped, all zero.
     let buffer = unsafe { core::slice::from_raw_parts_mut(memory, LARGEST) };
     let mut length = 0;
@@ -86,7 +91,7 @@ fn from_proc<T>(f: impl FnOnce(Settings<'_>) -> T) -> T {
             }
         }
     }
-    let result = f(Settings::from_variables(buffer.get(..length).unwrap_or_default().split(|b| *b == 0)));
+    let result = f(&mut buffer.get(..length).unwrap_or_default().split(|b| *b == 0));
     // SAFETY: `f` can't keep what it borrowed.
     unsafe { sys::unmap_memory(memory, LARGEST) };
     result
@@ -130,6 +135,7 @@ mod tests {
 
     #[test]
     fn proc_and_libc_agree_on_what_this_process_was_given() {
-        assert_eq!(from_proc(|s| s.store().map(<[u8]>::to_vec)), with_settings(|s| s.store().map(<[u8]>::to_vec)));
+        let from_proc = from_proc(|v| Settings::from_variables(v).store().map(<[u8]>::to_vec));
+        assert_eq!(from_proc, with_settings(|s| s.store().map(<[u8]>::to_vec)));
     }
 }

@@ -11,6 +11,12 @@
 //! The way of a module: [`hooks`] → [`run`] (is anything to be recorded, and where) → [`modules`] (who is there) →
 //! [`cover`] (its counter file) → [`sink`] (the event log); [`fork`] does the last two again in children.
 //!
+//! # Parts
+//!
+//! The archive has two objects, each from a build of this crate: the basic part, and [`access`], which only programs have that
+//! are built with it. Each leaves out the other's hooks (`unseen_part`), and has its own copy of the code that they share.
+//! What is tested is the whole crate.
+//!
 //! # Several runtimes in one process
 //!
 //! An executable and the shared objects it loads are linked separately, and each brings this runtime. The hooks are
@@ -28,8 +34,11 @@
 //! The fork handler is registered under the `__dso_handle` of the object that carries this copy, so that libc forgets it
 //! when that object is unloaded.
 
-#![cfg_attr(not(test), no_std)]
+// With std where tests are built and looked at: what they share with the pass needs it.
+#![cfg_attr(not(any(test, clippy)), no_std)]
 
+#[cfg(not(unseen_part = "basic"))]
+mod access;
 #[cfg_attr(target_arch = "x86_64", path = "arch/x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "arch/aarch64.rs")]
 mod arch;
@@ -38,6 +47,7 @@ mod confinement;
 mod cover;
 mod environment;
 mod fork;
+#[cfg(not(unseen_part = "access"))]
 mod hooks;
 mod maps;
 #[cfg(not(test))]
@@ -53,7 +63,7 @@ mod weak;
 
 /// Nothing here may panic, and the link proves it: this handler calls a function that does not exist, and the build
 /// of the runtime object fails if anything reaches it (`scripts/build-runtime`).
-#[cfg(not(test))]
+#[cfg(not(any(test, clippy)))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe extern "C" {

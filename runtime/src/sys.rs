@@ -181,6 +181,15 @@ pub unsafe fn unmap_memory(at: *mut u8, length: usize) {
     let _ = unsafe { call(k::__NR_munmap, [at.addr(), length, 0, 0, 0, 0]) };
 }
 
+/// Copies up to `length` bytes of a process's memory into `to`; returns how many. Memory that is not there ends it.
+pub fn read_memory(process: u32, address: usize, to: &mut [u64], length: usize) -> usize {
+    let length = length.min(size_of_val(to));
+    let (here, there) = ([to.as_mut_ptr().addr(), length], [address, length]);
+    let arguments = [process as usize, here.as_ptr().addr(), 1, there.as_ptr().addr(), 1, 0];
+    // SAFETY: reads two iovecs, which are two words each, and writes into the slice.
+    unsafe { call(k::__NR_process_vm_readv, arguments) }.unwrap_or(0).min(length)
+}
+
 /// Makes a directory.
 pub fn make_directory(path: &CStr) -> Result<()> {
     // SAFETY: reads the path.
@@ -240,6 +249,15 @@ pub fn time() -> u64 {
     let mut now = [0_i64; 2];
     // SAFETY: writes a timespec, which is two words.
     let _ = unsafe { call(k::__NR_clock_gettime, [k::CLOCK_REALTIME as usize, now.as_mut_ptr().addr(), 0, 0, 0, 0]) };
+    (now[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(now[1] as u64)
+}
+
+/// CPU time of this process, in ns.
+pub fn cpu_time() -> u64 {
+    let mut now = [0_i64; 2];
+    let clock = k::CLOCK_PROCESS_CPUTIME_ID as usize;
+    // SAFETY: writes a timespec, which is two words.
+    let _ = unsafe { call(k::__NR_clock_gettime, [clock, now.as_mut_ptr().addr(), 0, 0, 0, 0]) };
     (now[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(now[1] as u64)
 }
 

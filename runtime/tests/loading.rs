@@ -39,7 +39,7 @@ const HOST: &str = "
 
 /// The flags that make an executable export its hooks: what whoever links executables must pass.
 fn export_hooks() -> Vec<String> {
-    hooks::ALL.iter().map(|hook| format!("-Wl,--export-dynamic-symbol={}", hook.symbol)).collect()
+    hooks::BASIC.iter().map(|hook| format!("-Wl,--export-dynamic-symbol={}", hook.symbol)).collect()
 }
 
 fn build(bench: &Bench, main: &str, flags: &[String]) -> PathBuf {

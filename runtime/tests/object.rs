@@ -1,23 +1,45 @@
-//! The runtime object itself: what it shows, what it needs, what it must not contain.
+//! The runtime's objects themselves: what they show, what they need, what they must not contain.
 
 mod support;
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{llvm, repository, runtime, succeed};
-use unseen_abi::hooks;
+use support::{Bench, llvm, repository, runtime, succeed};
+use unseen_abi::hooks::{self, Hook};
+
+/// The parts of the runtime: members of the archive with their hooks, and the size that each stays below.
+const PARTS: [(&str, &[Hook], u64); 2] =
+    [("unseen-rt.o", hooks::BASIC, 40 * 1024), ("unseen-access.o", hooks::ACCESS, 96 * 1024)];
+
+/// A member of the archive, as a file of its own.
+fn part(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("parts-{}-{name}", std::process::id()));
+    fs::create_dir_all(&directory).unwrap();
+    succeed(llvm("llvm-ar").arg("x").arg("--output").arg(&directory).arg(runtime()).arg(name));
+    directory.join(name)
+}
 
 #[test]
 fn only_the_hooks_are_global_and_all_of_them() {
-    let mut nm = llvm("llvm-nm");
-    let symbols = succeed(nm.args(["--extern-only", "--defined-only", "--format=just-symbols"]).arg(runtime()));
-    let symbols: BTreeSet<_> = symbols.lines().filter(|l| !l.is_empty() && !l.ends_with(':')).collect();
-    assert_eq!(symbols, hooks::ALL.iter().map(|hook| hook.symbol).collect());
-    let symbols = succeed(llvm("llvm-readelf").args(["--symbols", "--wide"]).arg(runtime()));
-    for hook in hooks::ALL {
-        let line = symbols.lines().find(|l| l.ends_with(&format!(" {}", hook.symbol))).unwrap();
-        assert!(line.contains(" FUNC ") && line.contains(" GLOBAL ") && line.contains(" DEFAULT "), "{line}");
+    for (name, hooks, _) in PARTS {
+        let mut nm = llvm("llvm-nm");
+        let symbols = succeed(nm.args(["--extern-only", "--defined-only", "--format=just-symbols"]).arg(part(name)));
+        assert_eq!(symbols.lines().collect::<BTreeSet<_>>(), hooks.iter().map(|hook| hook.symbol).collect());
+        let symbols = succeed(llvm("llvm-readelf").args(["--symbols", "--wide"]).arg(part(name)));
+        for hook in hooks {
+            let line = symbols.lines().find(|l| l.ends_with(&format!(" {}", hook.symbol))).unwrap();
+            assert!(line.contains(" FUNC ") && line.contains(" GLOBAL ") && line.contains(" DEFAULT "), "{line}");
+        }
     }
+}
+
+#[test]
+fn programs_without_access_do_not_have_that_part() {
+    let store = Bench::new();
+    let program = store.build("program", "#include \"module.h\"\nint main(void) { hit(1); }", &[]);
+    let symbols = succeed(llvm("llvm-nm").arg(program));
+    assert!(symbols.contains(hooks::ENTER.symbol) && !symbols.contains("__unseen_access"), "{symbols}");
 }
 
 #[test]
@@ -39,8 +61,10 @@ fn it_needs_nothing_that_may_be_missing() {
 
 #[test]
 fn it_is_small_and_has_no_section_that_would_change_the_program() {
-    let size = fs::metadata(runtime()).unwrap().len();
-    assert!(size < 40 * 1024, "{size} bytes");
+    for (name, _, most) in PARTS {
+        let size = fs::metadata(part(name)).unwrap().len();
+        assert!(size < most, "{name}: {size} bytes");
+    }
     let sections = succeed(llvm("llvm-readelf").args(["--sections", "--wide"]).arg(runtime()));
     let names: Vec<_> = sections
         .lines()

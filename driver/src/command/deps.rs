@@ -70,7 +70,7 @@ fn keep_why(findings: &mut Findings, item: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn unknown(Unknown { name, nearest }: Unknown) -> Failure {
+pub fn unknown(Unknown { name, nearest }: Unknown) -> Failure {
     let failure = Failure::usage(format!("no function is called '{name}'"));
     match nearest[..] {
         [] => failure.next("run it without names to see all functions"),
@@ -78,7 +78,7 @@ fn unknown(Unknown { name, nearest }: Unknown) -> Failure {
     }
 }
 
-fn explain(error: DepsError) -> Failure {
+pub fn explain(error: DepsError) -> Failure {
     let next = match error {
         DepsError::Manifest(error) => return super::manifest::explain(error),
         DepsError::None(_) => "build it with --unseen=state,cover or UNSEEN_BUILD=state,cover",

@@ -11,5 +11,6 @@ pub mod manifest;
 pub mod options;
 pub mod report;
 pub mod run;
+pub mod verify;
 
 pub use failure::{Failure, Outcome};

@@ -11,6 +11,7 @@ pub mod manifest;
 pub mod output;
 pub mod source;
 pub mod text;
+pub mod verify;
 
 use std::ffi::OsStr;
 use std::path::Path;

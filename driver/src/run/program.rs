@@ -38,6 +38,15 @@ pub fn run(command: &mut Command) -> io::Result<ExitStatus> {
     result
 }
 
+/// Kills the program that [`run`] waits for.
+pub fn kill() {
+    let pid = PROGRAM.load(Ordering::SeqCst);
+    if pid > 0 {
+        // SAFETY: the pid is not reaped while PROGRAM holds it.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+}
+
 /// The exit code a shell would give for this status.
 pub fn exit_code(status: ExitStatus) -> u8 {
     status.code().or_else(|| status.signal().map(|s| 128 + s)).unwrap_or(255) as u8

@@ -13,7 +13,7 @@ use super::manifests::{self, ExtractError};
 pub enum DepsError {
     #[error(transparent)]
     Manifest(#[from] ExtractError),
-    #[error("{} carries no dependency sets: it was built without the mechanism `state`", .0.display())]
+    #[error("{} carries no dependency sets: it was built without the mechanisms `state` and `access`", .0.display())]
     None(PathBuf),
     #[error("{}: {}", .0.display(), .1)]
     Bad(PathBuf, deps::Error),

@@ -4,6 +4,7 @@
 //! programs wrote, [`pack`] puts many counter files into one, [`merge`] adds the counters of many processes up, [`manifests`] keeps what the pass said about
 //! each module. Nothing here knows what a counter means: that is `study`.
 
+pub mod access;
 pub mod binary;
 pub mod counters;
 pub mod deps;

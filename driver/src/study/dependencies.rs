@@ -96,12 +96,12 @@ pub struct Unknown {
     pub nearest: Vec<String>,
 }
 
-/// Looks at the functions of these names, or at all without any.
-pub fn study(modules: &[(Manifest, Deps)], wanted: &[String], sources: &Sources) -> Result<Findings, Unknown> {
-    let mut functions = Vec::new();
+/// The functions of these names, or all without any: module and number in it.
+pub fn find(modules: &[(Manifest, Deps)], wanted: &[String]) -> Result<Vec<(usize, usize)>, Unknown> {
+    let mut all = Vec::new();
     let mut found = vec![false; wanted.len()];
-    for (manifest, deps) in modules {
-        for function in &deps.functions {
+    for (module, (manifest, deps)) in modules.iter().enumerate() {
+        for (number, function) in deps.functions.iter().enumerate() {
             let known = &manifest.functions[function.function as usize];
             let readable = names::demangle(&known.name);
             let mut chosen = wanted.is_empty();
@@ -113,13 +113,23 @@ pub fn study(modules: &[(Manifest, Deps)], wanted: &[String], sources: &Sources)
                 }
             }
             if chosen {
-                functions.push(Module { manifest, deps, sources }.unit(function));
+                all.push((module, number));
             }
         }
     }
-    if let Some(i) = found.iter().position(|f| !f) {
-        return Err(unknown(modules, &wanted[i]));
+    match found.iter().position(|f| !f) {
+        Some(i) => Err(unknown(modules, &wanted[i])),
+        None => Ok(all),
     }
+}
+
+/// Looks at the functions of these names, or at all without any.
+pub fn study(modules: &[(Manifest, Deps)], wanted: &[String], sources: &Sources) -> Result<Findings, Unknown> {
+    let unit = |(module, number): (usize, usize)| {
+        let (manifest, deps) = &modules[module];
+        Module { manifest, deps, sources }.unit(&deps.functions[number])
+    };
+    let mut functions: Vec<Unit> = find(modules, wanted)?.into_iter().map(unit).collect();
     functions.sort_by(|a, b| (&a.name, &a.symbol, &a.place).cmp(&(&b.name, &b.symbol, &b.place)));
     Ok(Findings { functions, summary: summary(modules) })
 }

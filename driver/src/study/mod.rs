@@ -5,3 +5,4 @@ pub mod dependencies;
 pub mod inventory;
 pub mod names;
 pub mod sources;
+pub mod verify;

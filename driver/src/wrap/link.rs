@@ -9,6 +9,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use unseen_abi::mechanism::Mechanism;
 use unseen_abi::{hooks, sections};
 
 use super::args::{Args, Meaning};
@@ -207,7 +208,8 @@ fn unit_code(plan: &Plan, step: &Step, survey: &Survey) -> bool {
 /// executable, which are exported for that, serve all.
 fn link_runtime(plan: &mut Plan, around: &Surroundings, instrumented: bool) {
     plan.links_runtime = true;
-    for hook in hooks::ALL {
+    let watches = around.build.mechanisms.has(Mechanism::Access);
+    for hook in hooks::BASIC.iter().chain(if watches { hooks::ACCESS } else { &[] }) {
         plan.add(["-Xlinker".to_owned(), format!("--export-dynamic-symbol={}", hook.symbol)]);
     }
     let runtime = [OsString::from("-Xlinker"), around.own.runtime.clone().into_os_string()];
@@ -215,6 +217,9 @@ fn link_runtime(plan: &mut Plan, around: &Surroundings, instrumented: bool) {
         // Before the libraries: the first one that defines the hook would keep the archive out.
         plan.add_first(runtime);
         plan.add_first([format!("-Wl,--undefined={}", hooks::ENTER.symbol)]);
+        if watches {
+            plan.add_first([format!("-Wl,--undefined={}", hooks::ACCESS_ENTER_MODULE.symbol)]);
+        }
     } else {
         plan.add(runtime);
     }

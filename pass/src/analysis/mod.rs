@@ -1,5 +1,6 @@
 //! Reads the module, never changes it: which functions are instrumented, and how.
 
+pub mod access;
 pub mod cfg;
 mod choice;
 pub mod cover;
@@ -51,8 +52,9 @@ pub fn plan(functions: &[Function], options: &Options) -> Plan {
     Plan { files: sources.into_files(), functions: plans }
 }
 
-/// The dependency sets of the plan's functions. Files that only they name join the plan's.
-pub fn dependencies(module: Module, functions: &[Function], options: &Options, plan: &mut Plan) -> Deps {
+/// The dependency sets of the plan's functions, and which of the module's variables each global of theirs is. Files that only they
+/// name join the plan's.
+pub fn dependencies(module: Module, functions: &[Function], options: &Options, plan: &mut Plan) -> (Deps, Vec<u32>) {
     let mut sources = sources::Sources::after(std::mem::take(&mut plan.files));
     let analysed = deps::analyse(module, functions, options.scope == Scope::Program, &mut sources);
     let mut numbers = vec![None; functions.len()];
@@ -60,9 +62,9 @@ pub fn dependencies(module: Module, functions: &[Function], options: &Options, p
         numbers[function.index] = Some(number as u32);
     }
     plan.files = sources.into_files();
-    let mut sets = deps::encode::encode(&analysed, &numbers);
+    let (mut sets, globals) = deps::encode::encode(&analysed, &numbers);
     let index = |f: &unseen_abi::deps::Function| functions[plan.functions[f.function as usize].index];
     let named: Vec<Function> = sets.functions.iter().map(index).collect();
     deps::names::add(&mut sets, &named, &module.variables());
-    sets
+    (sets, globals)
 }

@@ -1,5 +1,6 @@
 //! Carries a plan out: one file per mechanism. Nothing is decided here.
 
+pub mod access;
 pub mod cover;
 pub mod off;
 

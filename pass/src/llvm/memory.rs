@@ -7,7 +7,7 @@ use llvm_sys::target::*;
 use llvm_sys::{LLVMAtomicRMWBinOp, LLVMTypeKind, LLVMValueKind};
 
 /// Any value: an instruction's result, a parameter, a constant.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Value(pub(super) LLVMValueRef);
 
 /// A type.
@@ -184,6 +184,12 @@ mod views {
         /// Of a constant struct or array: a part.
         pub fn part(self, index: u32) -> Value {
             Value(unsafe { LLVMGetAggregateElement(self.0, index) })
+        }
+
+        /// Whether it is a pointer to ordinary memory.
+        pub fn is_plain_pointer(self) -> bool {
+            let ty = unsafe { LLVMTypeOf(self.0) };
+            self.ty().shape() == Shape::Pointer && unsafe { LLVMGetPointerAddressSpace(ty) } == 0
         }
 
         /// Of a variable or function: the linker's name.

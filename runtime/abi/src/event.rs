@@ -24,12 +24,16 @@ pub enum Kind {
     Module = 3,
     /// Something could not be recorded. Payload: time in ns, pid, what, why (`errno N`).
     Dropped = 4,
+    /// A unit read memory that is not in its dependency set; once per unit and site. Payload: time in ns, pid, module id in hex,
+    /// unit, site, address in hex, bytes missed there, the object (`variable N OFFSET`, `heap SIZE OFFSET`, `stack`,
+    /// `thread-local`, `unknown`), the units that were active, innermost last, separated by spaces.
+    Miss = 5,
 }
 
 impl Kind {
     /// The kind with that number.
     pub fn from_number(n: u16) -> Option<Kind> {
-        [Kind::RunStart, Kind::RunEnd, Kind::Module, Kind::Dropped].into_iter().find(|k| *k as u16 == n)
+        [Kind::RunStart, Kind::RunEnd, Kind::Module, Kind::Dropped, Kind::Miss].into_iter().find(|k| *k as u16 == n)
     }
 }
 

@@ -3,8 +3,8 @@
 //! The pass declares hooks from [`Hook`] values, the runtime defines its functions by expanding
 //! [`for_each_hook!`](crate::for_each_hook): a hook can't exist on one side only.
 
-/// Calls `$visit!` with the whole list. Each entry: docs, constant, function name, symbol, parameters, result.
-/// Types are `ptr` (`*const ModuleRecord`), `i32`; results also `void`.
+/// Calls `$visit!` with the hooks that every instrumented program has. Each entry: docs, constant, function name, symbol,
+/// parameters, result. Types are `ptr` (`*const ModuleRecord`), `i32`; results also `void`.
 #[macro_export]
 macro_rules! for_each_hook {
     ($visit:path) => {
@@ -21,13 +21,44 @@ macro_rules! for_each_hook {
     };
 }
 
+/// As [`for_each_hook!`](crate::for_each_hook), for the hooks of programs that are built with `access`: a part of the runtime of its
+/// own, which no other program has. Types are `access` (`*const AccessRecord`), `any` (an address of the program's), `i64`, `i32`;
+/// results `void`.
+#[macro_export]
+macro_rules! for_each_access_hook {
+    ($visit:path) => {
+        $visit! {
+            /// A module with units enters the process. Part of its name is the ABI version, as for the other modules' hook.
+            ACCESS_ENTER_MODULE enter_module "__unseen_access_v1" (record: access) -> void;
+            /// That module leaves the process.
+            ACCESS_LEAVE_MODULE leave_module "__unseen_access_leave_v1" (record: access) -> void;
+            /// A unit is entered: its number, its arguments as 64-bit words, its frame.
+            ACCESS_ENTER enter "__unseen_access_enter" (module: access, unit: i32, arguments: any, count: i32, frame: any) -> void;
+            /// The unit with that frame is left.
+            ACCESS_LEAVE leave "__unseen_access_leave" (frame: any) -> void;
+            /// Memory is about to be read, at a site of the module.
+            ACCESS_READ read "__unseen_access_read" (address: any, size: i64, site: i32) -> void;
+            /// A text is about to be read, its zero byte included.
+            ACCESS_TEXT text "__unseen_access_text" (address: any, site: i32) -> void;
+            /// Memory is about to be written, or was written by a callee.
+            ACCESS_WRITE write "__unseen_access_write" (address: any, size: i64) -> void;
+            /// Memory was allocated. A size of -1 stands for a text, -2 for something of a library's that never changes, wherever it lies.
+            ACCESS_NEW new "__unseen_access_new" (address: any, size: i64) -> void;
+            /// Memory is about to be given back.
+            ACCESS_FREE free "__unseen_access_free" (address: any) -> void;
+        }
+    };
+}
+
 /// Type of a hook's parameter or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HookType {
     /// No result.
     Void,
-    /// A pointer to a module record.
+    /// A pointer.
     Ptr,
+    /// A 64-bit integer.
+    I64,
     /// A 32-bit integer.
     I32,
 }
@@ -50,6 +81,15 @@ macro_rules! hook_type {
     (ptr) => {
         HookType::Ptr
     };
+    (access) => {
+        HookType::Ptr
+    };
+    (any) => {
+        HookType::Ptr
+    };
+    (i64) => {
+        HookType::I64
+    };
     (i32) => {
         HookType::I32
     };
@@ -63,8 +103,23 @@ macro_rules! constants {
             params: &[$(hook_type!($ty)),*],
             result: hook_type!($result),
         };)*
-        /// All hooks: the symbols that stay global in the runtime object.
-        pub const ALL: &[Hook] = &[$($constant),*];
     };
 }
 for_each_hook!(constants);
+for_each_access_hook!(constants);
+
+macro_rules! basic {
+    ($($(#[$doc:meta])* $constant:ident $name:ident $symbol:literal $params:tt -> $result:tt;)*) => {
+        /// The hooks of every program: the symbols that stay global in the basic part of the runtime.
+        pub const BASIC: &[Hook] = &[$($constant),*];
+    };
+}
+for_each_hook!(basic);
+
+macro_rules! access {
+    ($($(#[$doc:meta])* $constant:ident $name:ident $symbol:literal $params:tt -> $result:tt;)*) => {
+        /// Those of programs with `access`: the symbols that stay global in that part.
+        pub const ACCESS: &[Hook] = &[$($constant),*];
+    };
+}
+for_each_access_hook!(access);

@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 
+pub mod access;
 #[cfg(any(feature = "std", test))]
 mod codec;
 pub mod counters;

@@ -8,17 +8,20 @@ pub enum Mechanism {
     Cover = 1 << 0,
     /// Dependency sets.
     State = 1 << 1,
+    /// Every read and write of memory; brings the sets along.
+    Access = 1 << 2,
 }
 
 impl Mechanism {
     /// All mechanisms, in the order in which they are listed to people.
-    pub const ALL: [Mechanism; 2] = [Mechanism::State, Mechanism::Cover];
+    pub const ALL: [Mechanism; 3] = [Mechanism::State, Mechanism::Access, Mechanism::Cover];
 
     /// The name used in flags, configuration and output.
     pub const fn name(self) -> &'static str {
         match self {
             Mechanism::Cover => "cover",
             Mechanism::State => "state",
+            Mechanism::Access => "access",
         }
     }
 

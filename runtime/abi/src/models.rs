@@ -211,6 +211,27 @@ pub fn model(name: &str) -> Option<&'static [Effect]> {
     MODELS.iter().find(|(names, _)| names.split_ascii_whitespace().any(|n| n == name)).map(|(_, effects)| *effects)
 }
 
+/// How large the memory is that a function of that name allocates.
+pub fn allocation(name: &str) -> Option<Length> {
+    Some(match name {
+        "malloc" | "valloc" | "__rust_alloc" | "__rust_alloc_zeroed" | "__cxa_allocate_exception" => Argument(0),
+        "calloc" => Product(0, 1),
+        "realloc" | "aligned_alloc" | "memalign" => Argument(1),
+        "reallocarray" => Product(1, 2),
+        "posix_memalign" => Argument(2),
+        "__rust_realloc" => Argument(3),
+        "strdup" | "strndup" | "__strdup" => Text,
+        _ if name.starts_with("_Znwm") || name.starts_with("_Znam") => Argument(0),
+        _ => return None,
+    })
+}
+
+/// Which argument points to the memory that a function of that name gives back.
+pub fn freed(name: &str) -> Option<u8> {
+    let frees = matches!(name, "free" | "cfree" | "realloc" | "reallocarray" | "__rust_dealloc" | "__rust_realloc");
+    (frees || name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv")).then_some(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,6 +242,16 @@ mod tests {
         names.sort_unstable();
         for pair in names.windows(2) {
             assert_ne!(pair[0], pair[1]);
+        }
+    }
+
+    #[test]
+    fn whatever_allocates_says_how_much() {
+        for (names, effects) in MODELS {
+            for name in names.split_ascii_whitespace() {
+                let allocates = effects.iter().any(|e| matches!(e, Allocates | AllocatesInto(_)));
+                assert_eq!(allocation(name).is_some(), allocates, "{name}");
+            }
         }
     }
 

@@ -9,6 +9,10 @@ pub const MANIFEST: &str = ".unseen.manifest";
 /// the same id. Not loaded at run time. Written by the pass (`emit`); read by the driver.
 pub const DEPS: &str = ".unseen.deps";
 
+/// Where watched instructions come from: one record after another, each as [`crate::access::Sites`] encodes it. Not loaded at run
+/// time. Written by the pass (`emit`) with the mechanism `access`; read by the driver.
+pub const SITES: &str = ".unseen.sites";
+
 /// What went into the link, as lines of text (see [`INPUT_KINDS`]). Not loaded at run time.
 /// Written by the driver as a small object of its own in every link; read by the driver.
 pub const INPUTS: &str = ".unseen.inputs";

@@ -26,6 +26,35 @@ pub unsafe fn system_call(number: u32, a: [usize; 6]) -> isize {
     result
 }
 
+/// What tells this thread from others.
+#[inline]
+pub fn thread_pointer() -> usize {
+    let pointer;
+    // SAFETY: reads a register.
+    unsafe { asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
+    pointer
+}
+
+/// Whether somebody (a libc) has set a thread pointer up.
+pub fn has_thread_pointer() -> bool {
+    thread_pointer() != 0
+}
+
+/// Where the stack ends now.
+#[inline]
+pub fn stack_pointer() -> usize {
+    let pointer;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, sp", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
+    pointer
+}
+
+/// Whether a call instruction ends there. `read` gives numbers of so many bytes.
+pub fn follows_call(address: usize, mut read: impl FnMut(usize, usize) -> Option<u64>) -> bool {
+    // bl, blr
+    read(address.wrapping_sub(4), 4).is_some_and(|w| w & 0xfc00_0000 == 0x9400_0000 || w & 0xffff_fc1f == 0xd63f_0000)
+}
+
 /// The address of a symbol as the linker or loader filled it in: null if nobody defines it. Reads the global offset
 /// table, because a direct reference to a missing symbol could not be linked into position-independent code.
 macro_rules! address_of_weak {

@@ -29,6 +29,42 @@ pub unsafe fn system_call(number: u32, a: [usize; 6]) -> isize {
     result
 }
 
+/// What tells this thread from others: the first word of its control block, which is the block's address.
+#[inline]
+pub fn thread_pointer() -> usize {
+    let pointer;
+    // SAFETY: one load; there is a control block, see `has_thread_pointer`.
+    unsafe { asm!("mov {}, fs:[0]", out(reg) pointer, options(pure, readonly, nostack, preserves_flags)) };
+    pointer
+}
+
+/// Whether somebody (a libc) has set a thread pointer up.
+pub fn has_thread_pointer() -> bool {
+    const ARCH_GET_FS: usize = 0x1003;
+    let mut base = 0_usize;
+    let number = linux_raw_sys::general::__NR_arch_prctl;
+    // SAFETY: writes one word.
+    let result = unsafe { system_call(number, [ARCH_GET_FS, (&raw mut base).addr(), 0, 0, 0, 0]) };
+    result == 0 && base != 0
+}
+
+/// Where the stack ends now.
+#[inline]
+pub fn stack_pointer() -> usize {
+    let pointer;
+    // SAFETY: reads a register.
+    unsafe { asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
+    pointer
+}
+
+/// Whether a call instruction ends there. `read` gives numbers of so many bytes.
+pub fn follows_call(address: usize, mut read: impl FnMut(usize, usize) -> Option<u64>) -> bool {
+    let mut byte = |back: usize| read(address.wrapping_sub(back), 1);
+    // call rel32; else call through a register or memory, whose length depends on how it is addressed.
+    byte(5) == Some(0xe8)
+        || [2, 3, 4, 6, 7].iter().any(|n| byte(*n) == Some(0xff) && byte(*n - 1).is_some_and(|m| m >> 3 & 7 == 2))
+}
+
 /// The address of a symbol as the linker or loader filled it in: null if nobody defines it. Reads the global offset
 /// table, because a direct reference to a missing symbol could not be linked into position-independent code.
 macro_rules! address_of_weak {

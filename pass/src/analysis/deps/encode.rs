@@ -6,8 +6,9 @@ use super::summary::{Cause, Entry, Span, Thing};
 use std::collections::HashMap;
 use unseen_abi::deps::{Because, Deps, Extent, Function, Global, Item, Link, Path, Place, What};
 
-/// The sets of the functions that have code. `numbers` gives each function's place in the manifest, if it is there.
-pub fn encode(analysed: &Analysed, numbers: &[Option<u32>]) -> Deps {
+/// The sets of the functions that have code, and which of the program's globals each of theirs is. `numbers` gives each
+/// function's place in the manifest, if it is there.
+pub fn encode(analysed: &Analysed, numbers: &[Option<u32>]) -> (Deps, Vec<u32>) {
     let functions: Vec<u32> = (0..numbers.len() as u32)
         .filter(|f| numbers[*f as usize].is_some() && analysed.program.functions[*f as usize].body.is_some())
         .collect();
@@ -28,7 +29,11 @@ pub fn encode(analysed: &Analysed, numbers: &[Option<u32>]) -> Deps {
         encoder.deps.functions.push(out);
     }
     encoder.link(&functions);
-    encoder.deps
+    let mut globals = vec![0; encoder.deps.globals.len()];
+    for (from, to) in &encoder.globals {
+        globals[*to as usize] = *from;
+    }
+    (encoder.deps, globals)
 }
 
 struct Encoder<'a> {

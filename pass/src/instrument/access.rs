@@ -1,0 +1,100 @@
+//! Mechanism `access`: the runtime is told of every read and write.
+//!
+//! ```text
+//! before                      after
+//! define i32 @f(ptr %p) {     define i32 @f(ptr %p) noinline {
+//!   %v = load i32, ptr %p       %frame = call ptr @llvm.frameaddress(i32 0)
+//!   ret i32 %v                  call void @__unseen_access_entry(ptr @record, i32 0, ptr %frame, i64 %p as word)
+//! }                             call void @__unseen_access_read(ptr %p, i64 4, i32 0)
+//!                               %v = load i32, ptr %p
+//!                               call void @__unseen_access_leave(ptr %frame)
+//!                               ret i32 %v
+//!                             }
+//! ```
+//!
+//! When functions are simplified, [`gate`] puts all that behind a look at whether anybody watches (`shim/gates.cpp`).
+//!
+//! Functions are not inlined any more: a frame is what tells a unit's own variables from its caller's.
+
+use crate::analysis::access::{AccessPlan, Action, Point, Size};
+use crate::llvm::Function;
+use crate::llvm::Module;
+use crate::llvm::build::Argument;
+use crate::llvm::gates::Gates;
+use crate::llvm::memory::Value;
+use unseen_abi::access::{FIXED, TEXT};
+
+/// The hooks.
+pub struct Hooks {
+    pub entry: Function,
+    pub leave: Function,
+    pub read: Function,
+    pub text: Function,
+    pub write: Function,
+    pub new: Function,
+    pub free: Function,
+}
+
+/// Attributes that a function which calls hooks no longer has.
+const BROKEN: [&str; 4] = ["memory", "speculatable", "alwaysinline", "nocallback"];
+
+/// Carries the plan out. `record` is the module's access record.
+pub fn run(module: Module, plan: &AccessPlan, hooks: &Hooks, record: Value) {
+    for (number, unit) in (0..).zip(&plan.units) {
+        for name in BROKEN {
+            unit.function.remove_attribute(name);
+        }
+        unit.function.add_attribute("noinline");
+        if unit.function.is_inline_copy() {
+            // It would be dropped when it can't be inlined, and what it calls need not exist outside.
+            unit.function.make_internal();
+        }
+        for point in &unit.points {
+            tell(point, hooks);
+        }
+        let first = [Argument::Value(record), Argument::I32(number)];
+        let frame = unit.function.call_at_entry(module, hooks.entry, &first);
+        for end in &unit.ends {
+            end.call_before(hooks.leave, &[Argument::Value(frame)]);
+        }
+    }
+}
+
+/// Makes the hooks cost next to nothing while nobody watches.
+pub fn gate(module: Module, gates: &Gates) {
+    module.put_behind_gates(gates);
+}
+
+fn tell(point: &Point, hooks: &Hooks) {
+    let site = Argument::I32(point.site);
+    match point.action {
+        Action::Read(address, Size::Text) => point.at.call_before(hooks.text, &[Argument::Value(address), site]),
+        Action::Read(address, size) => point.at.call_before(hooks.read, &[Argument::Value(address), bytes(size), site]),
+        Action::Write(address, size) => point.at.call_before(hooks.write, &[Argument::Value(address), bytes(size)]),
+        Action::Free(address) => point.at.call_before(hooks.free, &[Argument::Value(address)]),
+        Action::New(size) => {
+            if let Some(next) = point.at.next() {
+                next.call_before(hooks.new, &[Argument::Value(point.at.value()), bytes(size)]);
+            }
+        }
+        Action::Fixed => {
+            if let Some(next) = point.at.next() {
+                next.call_before(hooks.new, &[Argument::Value(point.at.value()), Argument::I64(FIXED)]);
+            }
+        }
+        Action::NewInto(place, size) => {
+            if let Some(next) = point.at.next() {
+                next.call_before(hooks.new, &[Argument::Pointed(place), bytes(size)]);
+            }
+        }
+    }
+}
+
+fn bytes(size: Size) -> Argument {
+    match size {
+        Size::Bytes(n) => Argument::I64(n),
+        Size::Value(v) => Argument::Wide(v),
+        Size::Product(a, b) => Argument::Product(a, b),
+        Size::Text => Argument::I64(TEXT),
+    }
+}

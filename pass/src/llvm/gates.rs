@@ -1,0 +1,50 @@
+//! What `pass/shim/gates.cpp` does: hooks that are called only while somebody watches.
+
+use super::{Function, Global, Module};
+use llvm_sys::prelude::*;
+
+/// Hooks and variables, as the shim reads them.
+#[repr(C)]
+pub struct Gates {
+    /// What functions call at their start until it becomes a call of `enter`.
+    pub entry: Function,
+    pub enter: Function,
+    pub leave: Function,
+    pub read: Function,
+    pub text: Function,
+    pub write: Function,
+    pub gate: Global,
+    pub countdown: Global,
+}
+const _: () = assert!(size_of::<Gates>() == 64);
+
+unsafe extern "C" {
+    fn unseen_shim_gate(module: LLVMModuleRef, gates: *const Gates);
+    fn unseen_shim_describe_hook(function: LLVMValueRef, reads: bool);
+    fn unseen_shim_declare_entry(module: LLVMModuleRef, name: *const u8, length: usize) -> LLVMValueRef;
+}
+
+// SAFETY of every block in this file: as in the parent module.
+#[allow(clippy::undocumented_unsafe_blocks)]
+mod views {
+    use super::*;
+
+    impl Module {
+        /// Declares what functions call at their start: record, unit, frame, and their parameters.
+        pub fn declare_entry(self, name: &str) -> Function {
+            Function(unsafe { unseen_shim_declare_entry(self.0, name.as_ptr(), name.len()) })
+        }
+
+        /// Makes entries calls of `enter`, and puts the other hooks behind the gate.
+        pub fn put_behind_gates(self, gates: &Gates) {
+            unsafe { unseen_shim_gate(self.0, gates) };
+        }
+    }
+
+    impl Function {
+        /// Tells the optimiser that a hook changes nothing that the program can see; with `reads` it looks at all of it.
+        pub fn describe_hook(self, reads: bool) {
+            unsafe { unseen_shim_describe_hook(self.0, reads) };
+        }
+    }
+}

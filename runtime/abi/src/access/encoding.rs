@@ -1,0 +1,134 @@
+//! Written by the pass, read by the driver: sets as words, and the table of sites.
+
+use super::*;
+use crate::codec::{Damaged, Reader, Writer};
+use crate::deps;
+
+/// The words that [`Sets`] reads. `lies` tells of each global of the sets where it is.
+pub fn words(from: &deps::Deps, lies: &[Lies]) -> Vec<u64> {
+    let (mut offsets, mut items, mut units) = (Vec::new(), Vec::new(), Vec::new());
+    let mut paths = Vec::new();
+    for path in &from.paths {
+        let head = |tag: u64, from: u32| tag | u64::from(from) << 32;
+        paths.extend(match path {
+            deps::Path::Param(i) => [0, u64::from(*i), 0],
+            deps::Path::Global(g) => [1, u64::from(*g), 0],
+            deps::Path::Variadic => [2, 0, 0],
+            deps::Path::Deref { from, at } => {
+                let [stride, at] = offset_words(*at);
+                [head(3, *from), stride, at]
+            }
+            deps::Path::Closure { from, at } => {
+                let first = offsets.len() as u64 / OFFSET as u64;
+                offsets.extend(at.iter().flat_map(|o| offset_words(*o)));
+                [head(4, *from), first, at.len() as u64]
+            }
+            deps::Path::Reach { from } => [head(5, *from), 0, 0],
+        });
+    }
+    for function in &from.functions {
+        let first = items.len() / ITEM;
+        let places = function.reads.iter().filter_map(|i| match i.what {
+            deps::What::Memory(place) => Some(place),
+            deps::What::Param(_) => None,
+        });
+        for place in places {
+            let [stride, at] = offset_words(place.offset);
+            items.extend([u64::from(place.path), stride, at]);
+            items.extend(match place.extent {
+                deps::Extent::Bytes(n) => [0, n, 0, 0],
+                deps::Extent::Text => [1, 0, 0, 0],
+                deps::Extent::Rest => [2, 0, 0, 0],
+                deps::Extent::Object => [3, 0, 0, 0],
+                deps::Extent::ByParam { param, scale } => [4, u64::from(param), scale, 0],
+                deps::Extent::ByMemory { path, at, size, scale } => [5 | u64::from(path) << 32, at as u64, size, scale],
+            });
+        }
+        let count = (items.len() / ITEM - first) as u64;
+        units.extend([first as u64, count | if function.hides() { HIDES } else { 0 }]);
+    }
+    let mut out = vec![
+        from.globals.len() as u64,
+        from.paths.len() as u64,
+        from.functions.len() as u64,
+        (offsets.len() / OFFSET) as u64,
+    ];
+    for (global, lies) in from.globals.iter().zip(lies) {
+        out.push(match lies {
+            Lies::Here(n) => u64::from(*n),
+            Lies::Thread(n) => u64::from(*n) | THREAD_LOCAL,
+            Lies::Elsewhere => NOWHERE,
+        });
+        out.push(global.size);
+    }
+    [out, paths, units, offsets, items].concat()
+}
+
+fn offset_words(offset: deps::Offset) -> [u64; 2] {
+    match offset {
+        deps::Offset::At(at) => [0, at as u64],
+        deps::Offset::Every { stride, at } => [stride.max(1), at],
+    }
+}
+
+/// What the numbers mean that the runtime reports: one record per module.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sites {
+    /// The id of the manifest that they belong to.
+    pub id: [u8; 16],
+    /// The watched instructions.
+    pub sites: Vec<Site>,
+    /// The names of [`AccessRecord::variables`].
+    pub variables: Vec<String>,
+}
+
+/// A watched instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// The function it stands in; index into the manifest's functions.
+    pub function: u32,
+    pub at: Option<crate::manifest::Place>,
+}
+
+/// First bytes of each record.
+const SITES_MAGIC: [u8; 8] = *b"UNSEENST";
+
+impl Sites {
+    /// The record as bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut w = Writer(Vec::new());
+        w.0.extend(self.id);
+        w.list(&self.sites, |w, s| {
+            w.int(u64::from(s.function));
+            w.list(s.at.as_slice(), Writer::place);
+        });
+        w.list(&self.variables, |w, name| w.text(name));
+        w.framed(SITES_MAGIC, VERSION)
+    }
+
+    /// Reads all records of a section. `None` if it is damaged or of another version.
+    pub fn decode_all(mut bytes: &[u8]) -> Option<Vec<Sites>> {
+        let mut all = Vec::new();
+        // Linkers pad between records.
+        while let Some(start) = bytes.iter().position(|b| *b != 0) {
+            let rest = &bytes[start..];
+            let head = rest.get(..20)?;
+            let version = u32::from_le_bytes(head[8..12].try_into().ok()?);
+            let length = u64::from_le_bytes(head[12..20].try_into().ok()?) as usize;
+            if head[..8] != SITES_MAGIC || version != VERSION {
+                return None;
+            }
+            all.push(Sites::decode(&mut Reader(rest.get(20..)?.get(..length)?)).ok()?);
+            bytes = &rest[20 + length..];
+        }
+        Some(all)
+    }
+
+    fn decode(r: &mut Reader) -> Result<Sites, Damaged> {
+        Ok(Sites {
+            id: r.array()?,
+            sites: r.list(|r| Ok(Site { function: r.int32()?, at: r.optional(Reader::place)? }))?,
+            variables: r.list(Reader::text)?,
+        })
+    }
+}
