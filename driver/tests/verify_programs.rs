@@ -34,6 +34,48 @@ fn real_sets_have_no_misses_at_any_level() {
 }
 
 #[test]
+fn memory_is_known_whoever_allocated_it() {
+    let place = Place::new();
+    for level in ["-O0", "-O2"] {
+        build(&place, "unseen-clang", "c/access/allocators.c", level);
+        let found = verify(&place, "--unit scan");
+        assert_eq!((&found["misses"], &found["summary"]["checked_calls"]), (&Value::Array(Vec::new()), &4.into()));
+    }
+}
+
+#[test]
+fn threads_and_children_are_checked_with_the_program() {
+    let place = Place::new();
+    place.write(
+        "many.c",
+        "#include <pthread.h>
+         #include <sys/wait.h>
+         #include <unistd.h>
+         static int state = 1; __attribute__((noinline)) int look(int *p) { return state + *p; }
+         static void *thread(void *p) { for (int i = 0; i < 5; i++) look(p); return 0; }
+         int main(void) {
+           int value = 1; pthread_t t[3];
+           for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, thread, &value);
+           for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+           if (!fork()) { look(&value); _exit(0); }
+           wait(0);
+           return 0;
+         }",
+    );
+    place.run("unseen-clang -w -g -O1 --unseen=access many.c -o program").fine();
+    let found = verify(&place, "--unit look");
+    let look = found["units"].as_array().unwrap().iter().find(|u| u["name"] == "look").unwrap();
+    assert_eq!((&found["misses"], &look["checked"]), (&Value::Array(Vec::new()), &16.into()), "{look}");
+}
+
+#[test]
+fn little_effort_still_lets_the_program_end() {
+    let place = Place::new();
+    build(&place, "unseen-clang", "c/access/walks.c", "-O2");
+    place.run("unseen verify --effort 0 --calls 1 --budget 1 -- ./program").fine();
+}
+
+#[test]
 fn rusts_library_is_checked_with_the_program() {
     let place = Place::new();
     let file = root().join("testdata/programs/rust/access/library.rs");
@@ -100,4 +142,9 @@ fn programs_that_can_not_be_verified_say_why() {
     place.run("unseen-clang --unseen=cover plain.c -o program").fine();
     place.run("unseen verify -- ./program").failed(3, &["built without the mechanism `access`", "--unseen=access"]);
     place.run("unseen verify -- ./missing").failed(3, &["cannot run ./missing"]);
+    place.run("unseen-clang --unseen=access plain.c -o program").fine();
+    place.run("unseen-strip program").fine();
+    place
+        .run("unseen verify -- ./program")
+        .failed(3, &["its dependency sets are no longer in it", "before it is stripped"]);
 }

@@ -153,3 +153,23 @@ extern "C" Function *unseen_shim_declare_entry(Module *M, const char *Name, size
   F->addFnAttr(Attribute::NoMerge);
   return F;
 }
+
+// A function that calls F and stands for it wherever F is not called outright. Null if F is only called.
+extern "C" Function *unseen_shim_wrap(Function *F, const char *Name, size_t Length) {
+  auto IsValue = [](Use &U) {
+    auto *Call = dyn_cast<CallBase>(U.getUser());
+    return !Call || !Call->isCallee(&U);
+  };
+  if (F->isVarArg() || none_of(F->uses(), IsValue))
+    return nullptr;
+  Function *Wrapper =
+      Function::Create(F->getFunctionType(), GlobalValue::InternalLinkage, StringRef(Name, Length), F->getParent());
+  F->replaceUsesWithIf(Wrapper, IsValue);
+  IRBuilder<> B(BasicBlock::Create(F->getContext(), "", Wrapper));
+  SmallVector<Value *, 4> Arguments;
+  for (Argument &A : Wrapper->args())
+    Arguments.push_back(&A);
+  CallInst *Call = B.CreateCall(F, Arguments);
+  F->getReturnType()->isVoidTy() ? B.CreateRetVoid() : B.CreateRet(Call);
+  return Wrapper;
+}

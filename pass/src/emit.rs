@@ -91,6 +91,11 @@ pub fn access_registration(module: Module, record: Global) {
     module.add_destructor(module.add_caller(ACCESS_DESTRUCTOR, &hooks::ACCESS_LEAVE_MODULE, record));
 }
 
+/// The name of what stands for a function.
+pub fn wrapper(name: &str) -> String {
+    format!("{}wrapped_{name}", sections::SYMBOL_PREFIX)
+}
+
 /// The hooks of `access`, as they are called until [`gates`].
 pub fn access_hooks(module: Module) -> Hooks {
     let hooks = Hooks {

@@ -42,7 +42,9 @@ pub fn run(module: Module, options: &Options) -> bool {
     }
     if let Some((access, (deps, globals))) = access.zip(sets.as_ref()) {
         let record = emit::access(module, &manifest, deps, globals, &variables, access.sites.clone());
-        instrument::access::run(module, &access, &emit::access_hooks(module), Value::of(record));
+        let hooks = emit::access_hooks(module);
+        instrument::access::wrap(module, &analysis::access::allocators(&functions), emit::wrapper, &hooks);
+        instrument::access::run(module, &access, &hooks, Value::of(record));
         instrument::verify(&functions, "access");
         emit::access_registration(module, record);
     }

@@ -15,6 +15,8 @@ PLAIN = {
                     ["-Cpasses=sancov-module", "-Cllvm-args=-sanitizer-coverage-level=3",
                      "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters"]),
     "profile": (["-fprofile-instr-generate"], ["-Cinstrument-coverage"]),
+    # rustc has no such thing
+    "dfsan": (["-fsanitize=dataflow"], []),
 }
 NAMES = ["unseen", *PLAIN]
 

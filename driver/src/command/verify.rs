@@ -156,7 +156,12 @@ fn collect(new: &NewRun, program: &std::ffi::OsStr, ending: String) -> Result<Fi
 
 /// Adds the modules of a binary.
 fn load(binary: &Path, modules: &mut BTreeMap<ModuleId, Module>) -> Result<(), Failure> {
-    let sets = deps::read(binary).map_err(super::deps::explain)?;
+    // It was watched, so its sets were there once.
+    let removed = |_| {
+        Failure::environment(format!("{} was watched, but its dependency sets are no longer in it", binary.display()))
+            .next("verify it before it is stripped")
+    };
+    let sets = deps::read(binary).map_err(removed)?;
     let sites = access::sites(binary).map_err(super::manifest::explain)?.unwrap_or_default();
     for (manifest, deps) in sets {
         if let Some(sites) = sites.iter().find(|s| s.id == manifest.id) {

@@ -84,6 +84,22 @@ pub fn plan(module: Module, functions: &[Function], units: &[u32], plan: &mut Pl
     out
 }
 
+/// Functions without code that give memory or take it back.
+pub fn allocators(functions: &[Function]) -> Vec<Function> {
+    let is_one = |f: &&Function| {
+        f.is_declaration() && (models::allocation(&f.name()).is_some() || models::freed(&f.name()).is_some())
+    };
+    functions.iter().filter(is_one).copied().collect()
+}
+
+/// What the calls in a function allocate and free.
+pub fn allocations(function: Function, layout: Layout) -> Vec<Point> {
+    let instructions = function.blocks().into_iter().flat_map(|b| b.instructions().collect::<Vec<_>>());
+    let points = instructions.flat_map(|at| actions(at, layout).into_iter().map(move |action| (at, action)));
+    let is_one = |a: &Action| matches!(a, Action::New(_) | Action::NewInto(..) | Action::Free(_));
+    points.filter(|(_, action)| is_one(action)).map(|(at, action)| Point { at, action, site: 0 }).collect()
+}
+
 fn actions(inst: Inst, layout: Layout) -> Vec<Action> {
     let operands = || inst.value().operands();
     let size = |value: Value| Size::Bytes(layout.stored_size(value.ty()));

@@ -16,6 +16,7 @@
 //!
 //! Functions are not inlined any more: a frame is what tells a unit's own variables from its caller's.
 
+use crate::analysis;
 use crate::analysis::access::{AccessPlan, Action, Point, Size};
 use crate::llvm::Function;
 use crate::llvm::Module;
@@ -56,6 +57,17 @@ pub fn run(module: Module, plan: &AccessPlan, hooks: &Hooks, record: Value) {
         let frame = unit.function.call_at_entry(module, hooks.entry, &first);
         for end in &unit.ends {
             end.call_before(hooks.leave, &[Argument::Value(frame)]);
+        }
+    }
+}
+
+/// Lets allocators tell of what they do when they are called by their address: each has a function that stands for it then.
+pub fn wrap(module: Module, allocators: &[Function], name: impl Fn(&str) -> String, hooks: &Hooks) {
+    for allocator in allocators {
+        if let Some(wrapper) = allocator.wrap(&name(&allocator.name())) {
+            for point in analysis::access::allocations(wrapper, module.layout()) {
+                tell(&point, hooks);
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What `pass/shim/gates.cpp` does: hooks that are called only while somebody watches.
+//! What `pass/shim/gates.cpp` does: hooks that are called only while somebody watches, and functions that stand for others.
 
 use super::{Function, Global, Module};
 use llvm_sys::prelude::*;
@@ -21,6 +21,7 @@ const _: () = assert!(size_of::<Gates>() == 64);
 unsafe extern "C" {
     fn unseen_shim_gate(module: LLVMModuleRef, gates: *const Gates);
     fn unseen_shim_describe_hook(function: LLVMValueRef, reads: bool);
+    fn unseen_shim_wrap(function: LLVMValueRef, name: *const u8, length: usize) -> LLVMValueRef;
     fn unseen_shim_declare_entry(module: LLVMModuleRef, name: *const u8, length: usize) -> LLVMValueRef;
 }
 
@@ -42,6 +43,12 @@ mod views {
     }
 
     impl Function {
+        /// Puts a function that calls this one in its place wherever its address is used. `None` if it is only called.
+        pub fn wrap(self, name: &str) -> Option<Function> {
+            let wrapper = unsafe { unseen_shim_wrap(self.0, name.as_ptr(), name.len()) };
+            (!wrapper.is_null()).then_some(Function(wrapper))
+        }
+
         /// Tells the optimiser that a hook changes nothing that the program can see; with `reads` it looks at all of it.
         pub fn describe_hook(self, reads: bool) {
             unsafe { unseen_shim_describe_hook(self.0, reads) };

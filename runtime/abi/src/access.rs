@@ -231,7 +231,7 @@ pub const EXTENSION: &str = "access";
 /// First bytes of such a file.
 pub const MAGIC: [u8; 8] = *b"UNSEENAC";
 /// Version of its layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Where the tallies begin.
 pub const TALLIES: usize = 4096;
 

@@ -17,6 +17,7 @@ const LONG: usize = 4 * LINE;
 const LONG_WRITE: usize = 64 * LINE;
 /// So many written ranges are remembered as such: each new line looks at all of them.
 const WRITES: usize = 64;
+const LOOSE: usize = 256;
 
 /// 64 bytes of memory; a bit each.
 #[repr(C)]
@@ -40,6 +41,8 @@ pub struct Bytes {
     set: Ranges,
     sealed: bool,
     written: Ranges,
+    /// What is in the set if it belongs to no object that is known.
+    loose: Ranges,
 }
 
 /// There is no room for more.
@@ -65,6 +68,7 @@ impl Bytes {
             set: Ranges::new(),
             sealed: false,
             written: Ranges::new(),
+            loose: Ranges::new(),
         }
     }
 
@@ -83,6 +87,22 @@ impl Bytes {
         self.sealed = false;
         self.set.clear();
         self.written.clear();
+        self.loose.clear();
+    }
+
+    /// Adds to the set what belongs to no object that is known. Where there is no room for more, all of that does.
+    pub fn add_loose(&mut self, address: usize, size: usize) {
+        if self.loose.len() >= LOOSE {
+            self.loose.clear();
+            let _ = self.loose.add(0, usize::MAX);
+        } else {
+            let _ = self.loose.add(address, size);
+        }
+    }
+
+    /// Whether that is in the set if it belongs to no object that is known.
+    pub fn is_loose(&self, address: usize) -> bool {
+        self.loose.bits_of_any(address / LINE) >> (address % LINE) & 1 != 0
     }
 
     /// Adds bytes to the set, before it is sealed.
@@ -267,6 +287,17 @@ mod tests {
         assert_eq!(bytes.seal(), 1001);
         assert_eq!(bytes.read(usize::MAX - 1003, 100), Ok(Reading { new: 100, missed: 3 }));
         assert_eq!(bytes.read(0, 2), Ok(Reading { new: 2, missed: 1 }));
+    }
+
+    #[test]
+    fn what_is_loose_is_told() {
+        let mut bytes = Bytes::new();
+        bytes.add_loose(1000, 100);
+        assert!(bytes.is_loose(1000) && bytes.is_loose(1099) && !bytes.is_loose(999) && !bytes.is_loose(1100));
+        (0..=LOOSE).for_each(|i| bytes.add_loose(i << 20, 1));
+        assert!(bytes.is_loose(999));
+        bytes.clear();
+        assert!(!bytes.is_loose(1000));
     }
 
     #[test]

@@ -75,12 +75,38 @@ impl Memory {
             let n = self.read(address, &mut buffer, room);
             // SAFETY: the buffer, as bytes.
             let bytes = unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), n.min(room)) };
-            match bytes.iter().position(|b| *b == 0) {
-                Some(zero) => return length + zero + 1,
+            // Words without a zero byte are skipped.
+            let full = buffer.iter().take(n / WORD).take_while(|word| !has_zero(**word)).count() * WORD;
+            match bytes.iter().skip(full).position(|b| *b == 0) {
+                Some(zero) => return length + full + zero + 1,
                 None if n < room => return length + n,
                 None => length += n,
             }
         }
         length
+    }
+}
+
+/// Whether one of its bytes is 0.
+fn has_zero(word: u64) -> bool {
+    const LOW: u64 = u64::MAX / 0xff;
+    word.wrapping_sub(LOW) & !word & (LOW << 7) != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_all_lengths_are_measured() {
+        let mut text = vec![0x80_u8; 9000];
+        for start in [0, 1, 7] {
+            for length in [0, 1, 7, 8, 9, 255, 256, 257, 4095, 4096, 8000] {
+                text[start + length] = 0;
+                assert_eq!(Memory::new().text_length(text.as_ptr().addr() + start, 1 << 20), length + 1);
+                text[start + length] = 0x80;
+            }
+        }
+        assert_eq!(Memory::new().text_length(8, 1 << 20), 0);
     }
 }

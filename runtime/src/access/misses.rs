@@ -28,7 +28,7 @@ pub fn report(thread: &Thread, address: usize, missed: &[u64; WATCHED], site: u3
         return;
     }
     for (watch, missed) in thread.watches.iter().take(thread.watching).zip(missed) {
-        if *missed == 0 || (watch.foreign && object.is_none()) {
+        if *missed == 0 || (object.is_none() && (watch.foreign || watch.bytes.is_loose(address))) {
             continue;
         }
         let Some(module) = module(watch.record) else { continue };

@@ -17,8 +17,9 @@ const STEPS: u32 = 1 << 15;
 pub const MOST: usize = 4 << 20;
 /// Room for the pointers that are known; a power of two.
 const SEEN: usize = 2 * POINTERS;
-/// How far an object may reach that nobody knows.
+/// How far an object may reach that nobody knows; and how far over what nobody knows either.
 const AROUND: usize = 16 << 10;
+const LOOSE: usize = 64 << 20;
 /// Nothing lies below.
 const LOWEST: usize = 4096;
 const WORD: usize = size_of::<usize>();
@@ -147,7 +148,13 @@ impl Walk<'_> {
         let size = match length {
             Length::Bytes(n) if n <= MOST => n,
             // Whoever passes such a number does not mean it, or the object ends before.
-            Length::Bytes(_) | Length::Rest => self.object(start).end().saturating_sub(start),
+            Length::Bytes(_) | Length::Rest => {
+                let object = self.object(start);
+                if object.is_guess {
+                    self.bytes.add_loose(start, LOOSE);
+                }
+                object.end().saturating_sub(start)
+            }
             Length::Text => self.memory.text_length(start, MOST),
             Length::Object => return self.object_of(start),
         };
@@ -159,6 +166,10 @@ impl Walk<'_> {
             return Ok(());
         }
         let object = self.object(pointer);
+        if object.is_guess {
+            // It may be larger.
+            self.bytes.add_loose(pointer.saturating_sub(LOOSE), 2 * LOOSE);
+        }
         self.add(object.start, object.end() - object.start)
     }
 
@@ -175,8 +186,11 @@ impl Walk<'_> {
         if let Some(object) = found {
             return Span::of(&object);
         }
-        self.stack(pointer)
-            .unwrap_or(Span { start: pointer.saturating_sub(AROUND), end: pointer.saturating_add(AROUND) })
+        self.stack(pointer).unwrap_or(Span {
+            start: pointer.saturating_sub(AROUND),
+            end: pointer.saturating_add(AROUND),
+            is_guess: true,
+        })
     }
 
     /// The frame that a pointer points into: from the top of the frame below to its own top.
@@ -185,7 +199,11 @@ impl Walk<'_> {
         let above = self.frames.iter().copied().filter(|f| *f > pointer).min();
         let end = above.unwrap_or(pointer.saturating_add(AROUND));
         // The innermost frame is the unit's own: what lies below is nobody's.
-        (pointer >= self.frame && (above.is_some() || pointer - below < AROUND)).then_some(Span { start: below, end })
+        (pointer >= self.frame && (above.is_some() || pointer - below < AROUND)).then_some(Span {
+            start: below,
+            end,
+            is_guess: false,
+        })
     }
 
     fn at(&self, i: usize) -> usize {
@@ -356,11 +374,13 @@ impl Walk<'_> {
 struct Span {
     start: usize,
     end: usize,
+    /// Nobody knows the object.
+    is_guess: bool,
 }
 
 impl Span {
     fn of(object: &Object) -> Span {
-        Span { start: object.start, end: object.end() }
+        Span { start: object.start, end: object.end(), is_guess: false }
     }
 
     fn end(&self) -> usize {
