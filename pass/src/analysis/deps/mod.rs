@@ -2,14 +2,17 @@
 //! told.
 //!
 //! [`extract`] makes plain data ([`body`]) of the module, with calls through pointers resolved by [`targets`]. From there
-//! on nothing knows LLVM: [`solve`] and [`collect`] make a [`summary`] of one function, in terms of [`paths`], [`memory`]
-//! and what was certainly written ([`must`]); [`external`] makes those of functions without code; [`whole`] does so for
-//! all, callees first. [`encode`] gives what travels in the binary, [`names`] adds the source's names to it,
-//! [`render`] gives what tests read.
+//! on nothing knows LLVM. [`solve`], with [`calls`] and [`certain`], finds what the values of one function may point to and
+//! what it certainly writes, in terms of [`paths`], [`memory`] and [`must`]; [`collect`] and [`effects`] make a [`summary`] of
+//! that; [`external`] makes those of functions without code; [`whole`] does so for all, callees first. [`encode`] gives
+//! what travels in the binary, [`names`] adds the source's names to it, [`render`] gives what tests read.
 
 pub mod body;
+mod calls;
+mod certain;
 mod collect;
 mod components;
+mod effects;
 pub mod encode;
 mod external;
 pub mod extract;
@@ -17,6 +20,7 @@ mod intrinsics;
 mod memory;
 mod must;
 pub mod names;
+mod order;
 pub mod paths;
 mod render;
 mod solve;
