@@ -26,12 +26,16 @@ pub struct Function {
     /// Bits of the parameters that the caller shares with nobody while the call lasts.
     pub noalias: Vec<bool>,
     pub variadic: bool,
+    /// The program defines it.
+    pub defined: bool,
     /// Its code; without it, what a call does is found in the models.
     pub body: Option<Body>,
     /// What its declaration promises, where it has no code and no model.
     pub promise: Promise,
-    /// Calls of it end the caller's part of the work: it throws, panics or exits.
-    pub diverges: bool,
+    /// It is a part of how Rust panics: its code is not looked at.
+    pub panics: bool,
+    /// It is declared, or known, never to return.
+    pub noreturn: bool,
 }
 
 /// What LLVM's attributes promise of a function without code.
@@ -65,6 +69,8 @@ pub struct Global {
 pub struct Body {
     pub insts: Vec<Inst>,
     pub blocks: Vec<Block>,
+    /// It calls `setjmp`: what it calls may jump back into it.
+    pub jumps_back: bool,
 }
 
 /// A range of instructions, and what follows it.

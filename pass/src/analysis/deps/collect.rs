@@ -2,6 +2,7 @@
 
 use super::body::{Callee, Length, Op, Operand};
 use super::calls::Call;
+use super::endings::Endings;
 use super::memory::ENDLESS;
 use super::paths::{Base, Object, Pointer, Set};
 use super::solve::{Solver, bytes};
@@ -11,8 +12,8 @@ use unseen_abi::deps::{Offset, Reason};
 use unseen_abi::manifest::Place;
 
 /// What is being collected.
-#[derive(Default)]
-struct Found {
+struct Found<'a> {
+    endings: &'a Endings,
     summary: Summary,
     reads: HashSet<Thing>,
     writes: HashSet<Thing>,
@@ -22,11 +23,12 @@ struct Found {
 #[derive(Clone, Copy)]
 struct Origin {
     index: usize,
+    block: u32,
     at: Option<Place>,
     via: Option<u32>,
 }
 
-impl Found {
+impl Found<'_> {
     fn read(&mut self, thing: Thing, origin: Origin) {
         if self.reads.insert(thing) {
             self.summary.reads.push(Entry { thing, at: origin.at, via: origin.via });
@@ -40,23 +42,24 @@ impl Found {
     }
 
     fn opaque(&mut self, reason: Reason, name: &str, origin: Origin) {
-        self.summary.add_cause(Cause { reason, name: name.into(), at: origin.at, via: origin.via });
+        let ends = self.endings.ends(origin.block);
+        self.summary.add_cause(Cause { reason, ends, name: name.into(), at: origin.at, via: origin.via });
     }
 }
 
 impl Solver<'_> {
     /// The summary of the solved function.
-    pub fn collect(&mut self) -> Summary {
-        let mut found = Found::default();
+    pub fn collect(&mut self, endings: &Endings) -> Summary {
+        let mut found = Found { endings, summary: Summary::default(), reads: HashSet::new(), writes: HashSet::new() };
         let body = self.body;
-        for block in self.order.clone() {
-            let block = &body.blocks[block as usize];
+        for number in self.order.clone() {
+            let block = &body.blocks[number as usize];
             for index in block.start as usize..block.end as usize {
-                self.look(index, &mut found);
+                self.look(index, number, &mut found);
             }
         }
         if self.gave_up {
-            found.opaque(Reason::Limit, "", Origin { index: 0, at: None, via: None });
+            found.summary.add_cause(Cause::new(Reason::Limit));
         }
         let mut summary = found.summary;
         if self.alone || self.gave_up {
@@ -72,9 +75,9 @@ impl Solver<'_> {
         summary
     }
 
-    fn look(&mut self, index: usize, found: &mut Found) {
+    fn look(&mut self, index: usize, block: u32, found: &mut Found) {
         let body = self.body;
-        let origin = Origin { index, at: body.insts[index].place, via: None };
+        let origin = Origin { index, block, at: body.insts[index].place, via: None };
         match &body.insts[index].op {
             Op::Load { address, size, volatile, .. } => {
                 if *volatile {
@@ -140,15 +143,16 @@ impl Solver<'_> {
             _ => None,
         };
         for cause in &summary.causes {
-            origin.via = direct.or(cause.via);
-            found.opaque(cause.reason, &cause.name, origin);
+            let ends = found.endings.callee_ends(self.body, origin.block, origin.index, cause.ends);
+            let via = direct.or(cause.via);
+            found.summary.add_cause(Cause { reason: cause.reason, ends, name: cause.name.clone(), at: origin.at, via });
         }
         if self.alone {
             args.iter().for_each(|arg| self.uses(*arg, origin, found));
             return;
         }
         // Of a panic's message, what is packed into numbers is left out.
-        let panics = matches!(callee, Callee::Function(f) if self.program.functions[*f as usize].diverges);
+        let panics = matches!(callee, Callee::Function(f) if self.program.functions[*f as usize].panics);
         if !panics && self.follows_number(callee, summary, args) {
             found.opaque(Reason::IntegerToPointer, "", origin);
         }

@@ -9,7 +9,7 @@ use unseen_abi::deps::{Because, Deps, Extent, Function, Global, Item, Link, Path
 /// The sets of the functions that have code. `numbers` gives each function's place in the manifest, if it is there.
 pub fn encode(analysed: &Analysed, numbers: &[Option<u32>]) -> Deps {
     let functions: Vec<u32> = (0..numbers.len() as u32)
-        .filter(|f| numbers[*f as usize].is_some() && analysed.program.functions[*f as usize].body.is_some())
+        .filter(|f| numbers[*f as usize].is_some() && analysed.program.functions[*f as usize].defined)
         .collect();
     let places = functions.iter().enumerate().map(|(i, f)| (*f, i as u32)).collect();
     let mut encoder =
@@ -25,6 +25,7 @@ pub fn encode(analysed: &Analysed, numbers: &[Option<u32>]) -> Deps {
         out.reads = summary.reads.iter().map(|e| encoder.item(e)).collect();
         out.writes = summary.writes.iter().map(|e| encoder.item(e)).collect();
         out.reasons = summary.causes.iter().map(|c| encoder.because(c)).collect();
+        out.reasons.sort_by_key(|b| b.ends);
         encoder.deps.functions.push(out);
     }
     encoder.link(&functions);
@@ -54,7 +55,7 @@ impl Encoder<'_> {
 
     fn because(&self, cause: &Cause) -> Because {
         let via = cause.via.and_then(|f| self.places.get(&f)).copied();
-        Because { reason: cause.reason, name: cause.name.clone(), at: cause.at, via }
+        Because { reason: cause.reason, ends: cause.ends, name: cause.name.clone(), at: cause.at, via }
     }
 
     fn extent(&mut self, span: Span) -> Extent {

@@ -13,8 +13,9 @@ pub fn summary(paths: &mut Paths, function: &Function, foreign: u32) -> Summary 
     let number = draft.paths.start(Object::Number);
     draft.summary.returns = Set::of(number);
     let params = function.params.len() as u32;
-    if function.diverges {
-        // What it is told: the message of a panic.
+    if function.panics {
+        draft.because(Reason::Panic, "");
+        // What it is told: the message.
         for (i, param) in function.params.iter().enumerate() {
             if param.pointer { draft.reach(i as u32) } else { draft.read(Thing::Param(i as u32)) }
         }
@@ -62,7 +63,7 @@ impl Draft<'_> {
     }
 
     fn because(&mut self, reason: Reason, name: &str) {
-        self.summary.add_cause(Cause { reason, name: name.into(), at: None, via: None });
+        self.summary.add_cause(Cause { name: name.into(), ..Cause::new(reason) });
     }
 
     /// The objects behind the unnamed arguments.

@@ -144,12 +144,15 @@ impl Extractor<'_> {
             params: params.collect(),
             noalias: (0..types.len() as u32).map(|i| function.param_has_attribute(i, "noalias")).collect(),
             variadic,
+            defined: !function.is_declaration(),
             body: None,
             promise: promise(function),
-            diverges: is_panic(&name, function),
+            panics: is_panic(&name, function),
+            noreturn: function.has_attribute("noreturn")
+                || function.is_declaration() && models::model(&name).is_some_and(|e| e.contains(&Effect::Ends)),
             name,
         };
-        if !function.is_declaration() && !out.diverges {
+        if !function.is_declaration() && !out.panics {
             out.body = Some(self.body(function));
         }
         out
@@ -422,8 +425,7 @@ impl Extractor<'_> {
                 }
             }
             draft.push(Op::Call { callee: Callee::Function(index), args, maybe: false }, Some(inst));
-            let ends = function.has_attribute("noreturn") || effects.is_some_and(|e| e.contains(&Effect::Ends));
-            return ends && inst.opcode() == Opcode::LLVMCall;
+            return false;
         }
         if matches!(inst.callee(), crate::llvm::Callee::Assembly) {
             let args = self.operands(&arguments, draft);

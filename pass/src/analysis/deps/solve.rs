@@ -7,7 +7,7 @@
 use super::body::{Body, Callee, Function, Length, Loaded, Op, Operand, Program};
 use super::memory::{self, ENDLESS, Manner, Memory, Wanted};
 use super::must::Written;
-use super::order::{in_loops, reverse_postorder};
+use super::order::in_loops;
 use super::paths::{ANYWHERE, Base, Object, Paths, Pointer, Set};
 use super::summary::Summary;
 use std::rc::Rc;
@@ -53,8 +53,8 @@ impl<'a> Solver<'a> {
         function: &'a Function,
         body: &'a Body,
         known: &'a dyn Known,
+        order: Vec<u32>,
     ) -> Solver<'a> {
-        let order = reverse_postorder(body);
         let looping = in_loops(body, &order);
         Solver {
             paths,
