@@ -40,6 +40,8 @@ pub enum Effect {
     Because(Reason),
     /// Does not return.
     Ends,
+    /// Returns again when somebody jumps back.
+    ReturnsTwice,
 }
 
 /// How many bytes.
@@ -59,10 +61,10 @@ pub enum Length {
 
 use Effect::{
     Allocates, AllocatesInto, Because, Calls, Constant, Copies, Ends, Foreign, Permutes, PointInto, Reach, Read,
-    ReadUnnamed, Returns, Write, WriteUnnamed,
+    ReadUnnamed, Returns, ReturnsTwice, Write, WriteUnnamed,
 };
 use Length::{Argument, Bytes, Product, Rest, Text};
-use Reason::{Environment, Input, Output, Process, Random, Setjmp, Threads, Time};
+use Reason::{Environment, Exit, Input, Output, Process, Random, Threads, Time};
 
 /// Names, separated by spaces, and what each of them does. Arguments that are no pointers, or not followed, are read by
 /// value.
@@ -187,8 +189,8 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("pthread_create fork vfork execv execve execvp clone posix_spawn system", &[Because(Threads)]),
     // Ends.
     (
-        "abort exit _exit _Exit __assert_fail __stack_chk_fail _ZSt9terminatev __cxa_pure_virtual _ZSt17__throw_bad_allocv __cxa_rethrow \
-      __cxa_bad_cast __cxa_throw_bad_array_new_length _Unwind_Resume quick_exit __chk_fail",
+        "abort _exit _Exit __assert_fail __stack_chk_fail _ZSt9terminatev __cxa_pure_virtual _ZSt17__throw_bad_allocv __cxa_rethrow \
+      __cxa_bad_cast __cxa_throw_bad_array_new_length _Unwind_Resume __chk_fail",
         &[Ends],
     ),
     ("__cxa_throw", &[Reach(0), Ends]),
@@ -197,8 +199,9 @@ pub const MODELS: &[(&str, &[Effect])] = &[
       _ZSt24__throw_invalid_argumentPKc _ZSt25__throw_bad_function_callv _ZSt28__throw_bad_array_new_lengthv",
         &[Read(0, Text), Ends],
     ),
-    ("longjmp siglongjmp _longjmp", &[Because(Setjmp), Ends]),
-    ("setjmp _setjmp sigsetjmp __sigsetjmp", &[Because(Setjmp)]),
+    ("exit quick_exit", &[Because(Exit), Ends]),
+    ("longjmp siglongjmp _longjmp __longjmp_chk", &[Read(0, Bytes(200)), Ends]),
+    ("setjmp _setjmp sigsetjmp __sigsetjmp", &[Write(0, Bytes(200)), ReturnsTwice]),
     // The languages' own.
     ("__cxa_begin_catch __cxa_get_exception_ptr", &[Returns(0)]),
     ("__cxa_guard_acquire", &[Read(0, Bytes(1)), Write(0, Bytes(8))]),

@@ -13,8 +13,22 @@ pub struct Program {
     pub groups: Vec<Vec<u32>>,
     /// Pointers to functions that are not here may come from outside: a library, or one unit of several.
     pub open: bool,
+    /// Code of the program may run when it exits.
+    pub at_exit: bool,
     /// Somewhere a number is made a pointer. Without that, bits in a pointer are never taken out again.
     pub forges: bool,
+}
+
+impl Program {
+    /// The global that stands for what is the library's own.
+    pub fn foreign(&self) -> u32 {
+        self.globals.len() as u32 - 1
+    }
+
+    /// The global that stands for what is written to files and streams.
+    pub fn output(&self) -> u32 {
+        self.globals.len() as u32 - 2
+    }
 }
 
 /// A function, defined or declared.
@@ -167,11 +181,12 @@ pub enum Op {
         to: Operand,
         length: Length,
     },
-    /// Calls, certainly unless `maybe`.
+    /// Calls, certainly unless `maybe`. Nobody looks at the result if it is `ignored`.
     Call {
         callee: Callee,
         args: Vec<Operand>,
         maybe: bool,
+        ignored: bool,
     },
     /// Makes the unnamed arguments reachable from the list.
     VaStart {

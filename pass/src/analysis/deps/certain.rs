@@ -71,7 +71,7 @@ impl Solver<'_> {
                 let to = self.set(*to);
                 self.write_at(&to, 0, *n, state)
             }
-            Op::Call { callee, args, maybe: false } => {
+            Op::Call { callee, args, maybe: false, .. } => {
                 let known = self.known;
                 let (summary, recursive) = known.callee(callee);
                 if summary.written.is_empty() {

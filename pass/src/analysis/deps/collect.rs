@@ -127,26 +127,47 @@ impl Solver<'_> {
                 self.write(&set, Span::Bytes(24), origin, found);
             }
             Op::Opaque(reason, name) => found.opaque(*reason, name, origin),
-            Op::Call { callee, args, .. } => self.look_at_call(callee, args, origin, found),
+            Op::Call { callee, args, ignored, .. } => {
+                self.look_at_reasons(callee, *ignored, origin, found);
+                self.look_at_call(callee, args, origin, found);
+            }
             Op::Alloca | Op::Offset { .. } | Op::Copy(_) | Op::Forge(_) => {}
+        }
+    }
+
+    /// Why a callee's state does not decide what it does.
+    fn look_at_reasons(&mut self, callee: &Callee, ignored: bool, origin: Origin, found: &mut Found) {
+        let known = self.known;
+        if *callee == Callee::Nobody {
+            found.opaque(Reason::Indirect, "", origin);
+        }
+        let direct = self.direct(callee);
+        for cause in &known.callee(callee).0.causes {
+            let external = matches!(callee, Callee::Function(f) if !self.program.functions[*f as usize].defined);
+            if cause.reason == Reason::Output && ignored && external {
+                // Nothing comes back of it.
+                let output = self.paths.base(Object::Global(self.program.output()));
+                found.write(Thing::Memory { base: output, offset: Offset::At(0), span: Span::Object }, origin);
+                continue;
+            }
+            let ends = found.endings.callee_ends(self.body, origin.block, origin.index, cause.ends);
+            let via = direct.or(cause.via);
+            found.summary.add_cause(Cause { ends, at: origin.at, via, ..cause.clone() });
+        }
+    }
+
+    /// The function that is called, if it is one of the program.
+    fn direct(&self, callee: &Callee) -> Option<u32> {
+        match callee {
+            Callee::Function(f) if self.program.functions[*f as usize].body.is_some() => Some(*f),
+            _ => None,
         }
     }
 
     fn look_at_call(&mut self, callee: &Callee, args: &[Operand], mut origin: Origin, found: &mut Found) {
         let known = self.known;
         let (summary, recursive) = known.callee(callee);
-        if *callee == Callee::Nobody {
-            found.opaque(Reason::Indirect, "", origin);
-        }
-        let direct = match callee {
-            Callee::Function(f) if self.program.functions[*f as usize].body.is_some() => Some(*f),
-            _ => None,
-        };
-        for cause in &summary.causes {
-            let ends = found.endings.callee_ends(self.body, origin.block, origin.index, cause.ends);
-            let via = direct.or(cause.via);
-            found.summary.add_cause(Cause { reason: cause.reason, ends, name: cause.name.clone(), at: origin.at, via });
-        }
+        let direct = self.direct(callee);
         if self.alone {
             args.iter().for_each(|arg| self.uses(*arg, origin, found));
             return;
@@ -425,12 +446,16 @@ impl Solver<'_> {
     fn writes_entry(&mut self) -> bool {
         let body = self.body;
         let known = self.known;
+        let output = Object::Global(self.program.output());
         body.insts.iter().any(|inst| match &inst.op {
             Op::Store { address, .. } | Op::CopyBytes { to: address, .. } | Op::Fill { to: address, .. } => {
                 let set = self.set(*address);
                 self.leaves(&set)
             }
-            Op::Call { callee, .. } => !known.callee(callee).0.writes.is_empty(),
+            Op::Call { callee, .. } => known.callee(callee).0.writes.iter().any(|entry| match entry.thing {
+                Thing::Memory { base, .. } => *self.paths.object(base) != output,
+                Thing::Param(_) => false,
+            }),
             _ => false,
         })
     }

@@ -164,7 +164,7 @@ mod tests {
     }
 
     fn call(f: u32) -> Op {
-        Op::Call { callee: Callee::Function(f), args: Vec::new(), maybe: false }
+        Op::Call { callee: Callee::Function(f), args: Vec::new(), maybe: false, ignored: false }
     }
 
     fn hidden() -> Op {

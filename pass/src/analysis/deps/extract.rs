@@ -12,6 +12,10 @@ use unseen_abi::models::{self, Effect};
 
 /// Name of the global that stands for what the C library keeps for itself.
 const FOREIGN: &str = "(library)";
+/// Name of the global that stands for what is written to files and streams.
+const OUTPUT: &str = "(output)";
+/// Functions with which code is registered for the end of the process.
+const REGISTRARS: [&str; 4] = ["atexit", "__cxa_atexit", "on_exit", "at_quick_exit"];
 
 /// What extraction knows of the module.
 pub struct Extractor<'a> {
@@ -23,7 +27,7 @@ pub struct Extractor<'a> {
     forges: bool,
 }
 
-/// The program of a module. Functions are numbered as in `functions`; the last global is the library's. Without `main`, or
+/// The program of a module. Functions are numbered as in `functions`; the last globals stand for output and the library. Without `main`, or
 /// where the module is not `whole`, the program is open.
 pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources: &mut Sources) -> Program {
     let variables = module.variables();
@@ -36,11 +40,16 @@ pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources:
         forges: false,
     };
     let main = functions.iter().any(|f| !f.is_declaration() && f.name() == "main");
-    let mut program = Program { open: !whole || !main, ..Program::default() };
+    let open = !whole || !main;
+    let at_exit = open
+        || functions.iter().any(|f| REGISTRARS.contains(&f.name().as_str()))
+        || variables.iter().any(|v| v.name() == "llvm.global_dtors");
+    let mut program = Program { open, at_exit, ..Program::default() };
     for variable in &variables {
         let global = extractor.global(*variable);
         program.globals.push(global);
     }
+    program.globals.push(Global { name: OUTPUT.into(), ..Global::default() });
     program.globals.push(Global { name: FOREIGN.into(), ..Global::default() });
     for function in functions {
         let function = extractor.function(*function);
@@ -415,16 +424,20 @@ impl Extractor<'_> {
                 draft.push(Op::Opaque(Reason::External, function.name()), Some(inst));
                 return false;
             };
-            if function.has_attribute("returns_twice") {
+            let effects = if function.is_declaration() { models::model(&function.name()) } else { None };
+            if effects.is_some_and(|e| e.contains(&Effect::ReturnsTwice)) {
+                // What is certainly written when it returns first is so when it returns again.
+                draft.body.jumps_back = true;
+            } else if function.has_attribute("returns_twice") {
                 draft.push(Op::Opaque(Reason::Setjmp, String::new()), None);
             }
-            let effects = if function.is_declaration() { models::model(&function.name()) } else { None };
             for effect in effects.unwrap_or_default() {
                 if let Effect::Calls(pointer, passed) = effect {
                     self.callback(args.get(usize::from(*pointer)).copied(), passed, &args, draft);
                 }
             }
-            draft.push(Op::Call { callee: Callee::Function(index), args, maybe: false }, Some(inst));
+            let ignored = !inst.value().is_used();
+            draft.push(Op::Call { callee: Callee::Function(index), args, maybe: false, ignored }, Some(inst));
             return false;
         }
         if matches!(inst.callee(), crate::llvm::Callee::Assembly) {
@@ -442,7 +455,7 @@ impl Extractor<'_> {
             _ => Callee::Group(self.targets.group(Signature::of(inst.called_signature()), slot(called, self.layout))),
         };
         draft.push(Op::Use(vec![pointer]), None);
-        draft.push(Op::Call { callee, args, maybe: false }, Some(inst));
+        draft.push(Op::Call { callee, args, maybe: false, ignored: false }, Some(inst));
         false
     }
 
@@ -458,7 +471,7 @@ impl Extractor<'_> {
             Some(Operand::Function(f)) => Callee::Function(f),
             _ => Callee::Group(self.targets.group(Signature::pointers(passed.len()), Slot::Anywhere)),
         };
-        draft.push(Op::Call { callee, args: given, maybe: true }, None);
+        draft.push(Op::Call { callee, args: given, maybe: true, ignored: false }, None);
     }
 }
 

@@ -48,9 +48,6 @@ pub fn analyse(module: Module, functions: &[Function], whole: bool, sources: &mu
     let mut program = extract::extract(module, functions, whole, sources);
     endings::cut(&mut program);
     let mut paths = paths::Paths::default();
-    let foreign = program.globals.len() as u32 - 1;
-    let summaries = whole::solve(&program, &mut paths, |paths, function| {
-        external::summary(paths, &program.functions[function as usize], foreign)
-    });
+    let summaries = whole::solve(&program, &mut paths, |paths, function| external::summary(paths, &program, function));
     Analysed { program, paths, summaries }
 }

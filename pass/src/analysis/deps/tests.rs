@@ -56,7 +56,7 @@ fn program(random: &mut Random) -> Program {
     });
     // Functions with the same number of parameters may be called through a pointer.
     let groups = (0..3).map(|n| (1..=count).filter(|f| arity[*f as usize] == n).collect()).collect();
-    Program { functions, globals: globals.collect(), groups, open: false, forges: false }
+    Program { functions, globals: globals.collect(), groups, ..Program::default() }
 }
 
 fn body(random: &mut Random, params: usize, arity: &[usize]) -> Body {
@@ -134,7 +134,9 @@ fn op(random: &mut Random, params: usize, insts: &[Inst], arity: &[usize]) -> Op
             from: any(random),
             length: Length::Bytes(8 * (1 + random.below(2) as u64)),
         },
-        _ if random.one_in(4) => Op::Call { callee: Callee::Function(MALLOC), args: Vec::new(), maybe: false },
+        _ if random.one_in(4) => {
+            Op::Call { callee: Callee::Function(MALLOC), args: Vec::new(), maybe: false, ignored: false }
+        }
         _ => call(random, params, insts, arity),
     }
 }
@@ -144,7 +146,7 @@ fn call(random: &mut Random, params: usize, insts: &[Inst], arity: &[usize]) -> 
     let args = (0..arity[f]).map(|_| operand(random, params, insts)).collect();
     let group = random.one_in(4);
     let callee = if group { Callee::Group(arity[f] as u32) } else { Callee::Function(f as u32) };
-    Op::Call { callee, args, maybe: random.one_in(6) }
+    Op::Call { callee, args, maybe: random.one_in(6), ignored: false }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
