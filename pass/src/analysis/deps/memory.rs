@@ -15,7 +15,7 @@ pub const ENDLESS: u64 = u64::MAX >> 1;
 /// The size of a pointer.
 const WORD: u64 = 8;
 /// How many copies a load looks through with exact offsets, and how many at all.
-const COPIES: (usize, usize) = (6, 48);
+const COPIES: (usize, usize) = (6, 400);
 /// How many cells of an object are told apart.
 const CELLS: usize = 64;
 
