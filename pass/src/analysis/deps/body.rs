@@ -10,7 +10,7 @@ pub struct Program {
     pub functions: Vec<Function>,
     pub globals: Vec<Global>,
     /// Functions that one pointer may point to: see [`Callee::Group`].
-    pub groups: Vec<Vec<u32>>,
+    pub groups: Vec<Group>,
     /// Pointers to functions that are not here may come from outside: a library, or one unit of several.
     pub open: bool,
     /// Code of the program may run when it exits.
@@ -29,6 +29,14 @@ impl Program {
     pub fn output(&self) -> u32 {
         self.globals.len() as u32 - 2
     }
+}
+
+/// Functions that one pointer may point to.
+#[derive(Debug, Default)]
+pub struct Group {
+    pub members: Vec<u32>,
+    /// It may also point to one that is not here.
+    pub open: bool,
 }
 
 /// A function, defined or declared.

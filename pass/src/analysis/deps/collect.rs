@@ -62,7 +62,7 @@ impl Solver<'_> {
             found.summary.add_cause(Cause::new(Reason::Limit));
         }
         let mut summary = found.summary;
-        if self.alone || self.gave_up {
+        if self.alone {
             // Callers will not look further either.
             summary.bound(self.paths);
             return summary;
@@ -220,7 +220,7 @@ impl Solver<'_> {
     fn follows_number(&mut self, callee: &Callee, summary: &Summary, args: &[Operand]) -> bool {
         let callee = match callee {
             Callee::Function(f) => Some(*f),
-            Callee::Group(g) => self.program.groups[*g as usize].first().copied(),
+            Callee::Group(g) => self.program.groups[*g as usize].members.first().copied(),
             Callee::Nobody => None,
         };
         let params = callee.map_or(&[][..], |f| &self.program.functions[f as usize].params);

@@ -55,8 +55,8 @@ fn returning(program: &Program) -> Vec<bool> {
 fn may_return(program: &Program, node: usize, returning: &[bool]) -> bool {
     let count = program.functions.len();
     let Some(function) = program.functions.get(node) else {
-        let members = &program.groups[node - count];
-        return program.open || members.iter().any(|f| returning[*f as usize]);
+        let group = &program.groups[node - count];
+        return group.open || group.members.iter().any(|f| returning[*f as usize]);
     };
     let Some(body) = &function.body else { return !function.noreturn };
     let mut seen = vec![false; body.blocks.len()];

@@ -452,11 +452,42 @@ impl Extractor<'_> {
         let pointer = self.operand(called, draft);
         let callee = match pointer {
             Operand::Function(f) => Callee::Function(f),
-            _ => Callee::Group(self.targets.group(Signature::of(inst.called_signature()), slot(called, self.layout))),
+            _ => {
+                let slot = self.table(called).unwrap_or_else(|| slot(called, self.layout));
+                Callee::Group(self.targets.group(Signature::of(inst.called_signature()), slot))
+            }
         };
         draft.push(Op::Use(vec![pointer]), None);
         draft.push(Op::Call { callee, args, maybe: false, ignored: false }, Some(inst));
         false
+    }
+
+    /// The constant table of the program's that a function pointer is loaded from.
+    fn table(&self, called: Value) -> Option<Slot> {
+        let Kind::Instruction(load) = called.kind() else { return None };
+        if load.opcode() != Opcode::LLVMLoad {
+            return None;
+        }
+        let (mut base, mut at, mut stride) = (load.value().operands()[0], 0i64, 0);
+        loop {
+            let is_offset = match base.kind() {
+                Kind::Instruction(inst) => inst.opcode() == Opcode::LLVMGetElementPtr,
+                Kind::Expression(opcode) => opcode == Opcode::LLVMGetElementPtr,
+                _ => false,
+            };
+            if !is_offset {
+                break;
+            }
+            let offset = base.offset(self.layout);
+            stride = offset.variable.iter().fold(stride, |all, (_, size)| gcd(all, *size));
+            (base, at) = (offset.base, at.checked_add(offset.at)?);
+        }
+        match base.kind() {
+            Kind::Variable(variable) if variable.is_constant() && variable.initial().is_some() => {
+                Some(Slot::Table { global: self.globals[&variable], at, stride })
+            }
+            _ => None,
+        }
     }
 
     /// A function of the library calls one of the program's.

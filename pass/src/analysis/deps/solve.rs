@@ -15,8 +15,8 @@ use unseen_abi::deps::{Offset, Reason};
 
 /// How many passes over a function are made before it is given up.
 const PASSES: usize = 40;
-/// How much work with sets a function may cost: for each of its instructions, and at least.
-const WORK: (u64, u64) = (4_000, 400_000);
+/// How much work with sets a function may cost: for each of its instructions, at least, and at most.
+const WORK: (u64, u64, u64) = (4_000, 400_000, 10_000_000);
 /// How much more a function may cost, and all functions together: few need it, and a large program has bounds.
 const MORE: (u64, u64) = (2_000_000, 100_000_000);
 
@@ -78,13 +78,18 @@ impl<'a> Solver<'a> {
         self.alone = alone;
         self.written = vec![None; self.body.insts.len()];
         self.values_and_memory();
-        if alone || self.gave_up {
+        // What is too large to be solved is not looked at more closely either.
+        self.alone |= self.gave_up;
+        if self.alone {
             return;
         }
         self.certain_writes();
         if self.written.iter().any(Option::is_some) {
             self.values_and_memory();
-            self.certain_writes();
+            self.alone |= self.gave_up;
+            if !self.alone {
+                self.certain_writes();
+            }
         }
     }
 
@@ -99,7 +104,7 @@ impl<'a> Solver<'a> {
     fn values_and_memory(&mut self) {
         self.values = vec![Set::default(); self.body.insts.len()];
         self.memory = Memory::new(self.function);
-        let limit = self.paths.work + WORK.1.max(WORK.0 * self.body.insts.len() as u64);
+        let limit = self.paths.work + (WORK.0 * self.body.insts.len() as u64).clamp(WORK.1, WORK.2);
         for _ in 0..PASSES {
             let mut changed = false;
             for index in 0..self.order.len() {
@@ -107,10 +112,8 @@ impl<'a> Solver<'a> {
                 let block = &self.body.blocks[number];
                 for inst in block.start as usize..block.end as usize {
                     changed |= self.step(inst, self.looping[number]);
-                }
-                if self.paths.work > limit {
-                    let over = self.paths.work - limit;
-                    if over > MORE.0 || self.paths.over + over > MORE.1 {
+                    let over = self.paths.work.saturating_sub(limit);
+                    if over > MORE.0 || over > 0 && self.paths.over + over > MORE.1 {
                         self.paths.over += over;
                         self.gave_up = true;
                         return;

@@ -55,7 +55,8 @@ fn program(random: &mut Random) -> Program {
         ..Global::default()
     });
     // Functions with the same number of parameters may be called through a pointer.
-    let groups = (0..3).map(|n| (1..=count).filter(|f| arity[*f as usize] == n).collect()).collect();
+    let members = |n| (1..=count).filter(|f| arity[*f as usize] == n).collect();
+    let groups = (0..3).map(|n| Group { members: members(n), open: false }).collect();
     Program { functions, globals: globals.collect(), groups, ..Program::default() }
 }
 
@@ -310,7 +311,7 @@ impl Interpreter<'_> {
                         let function = match callee {
                             Callee::Function(f) => *f,
                             Callee::Group(g) => {
-                                let members = &program.groups[*g as usize];
+                                let members = &program.groups[*g as usize].members;
                                 members[self.random.below(members.len())]
                             }
                             Callee::Nobody => return Err(End),

@@ -1,6 +1,6 @@
 //! The whole program: callees before callers, functions that call each other until nothing changes.
 
-use super::body::{Body, Callee, Op, Program};
+use super::body::{Body, Callee, Group, Op, Program};
 use super::components::components;
 use super::endings::Endings;
 use super::order::reverse_postorder;
@@ -73,7 +73,7 @@ pub(super) fn graph(program: &Program) -> Vec<Vec<u32>> {
         nodes
     };
     let functions = program.functions.iter().map(|f| f.body.as_ref().map(callees).unwrap_or_default());
-    functions.chain(program.groups.iter().cloned()).collect()
+    functions.chain(program.groups.iter().map(|g| g.members.clone())).collect()
 }
 
 struct Summaries {
@@ -112,9 +112,9 @@ impl Summaries {
         Some(solver.collect(&endings))
     }
 
-    fn group(&self, program: &Program, paths: &mut Paths, members: &[u32]) -> Summary {
+    fn group(&self, program: &Program, paths: &mut Paths, group: &Group) -> Summary {
         let mut all = Summary::default();
-        for member in members {
+        for member in &group.members {
             let mut one = self.of[*member as usize].clone();
             if program.functions[*member as usize].body.is_some() {
                 one.reads.iter_mut().chain(&mut one.writes).for_each(|e| e.via = Some(*member));
@@ -122,7 +122,7 @@ impl Summaries {
             }
             all.join(paths, &one);
         }
-        if program.open {
+        if group.open {
             all.add_cause(Cause::new(Reason::Indirect));
         }
         all
