@@ -21,7 +21,7 @@ const REGISTRARS: [&str; 4] = ["atexit", "__cxa_atexit", "on_exit", "at_quick_ex
 pub struct Extractor<'a> {
     pub layout: Layout,
     functions: HashMap<LlvmFunction, u32>,
-    globals: HashMap<Value, u32>,
+    pub(super) globals: HashMap<Value, u32>,
     pub targets: Targets,
     sources: &'a mut Sources,
     forges: bool,
@@ -149,19 +149,19 @@ impl Extractor<'_> {
             ..Param::default()
         });
         let name = function.name();
+        let model = external_model(function);
         let mut out = Function {
             params: params.collect(),
             noalias: (0..types.len() as u32).map(|i| function.param_has_attribute(i, "noalias")).collect(),
             variadic,
-            defined: !function.is_declaration(),
+            defined: !function.is_declaration() && model.is_none(),
             body: None,
             promise: promise(function),
             panics: is_panic(&name, function),
-            noreturn: function.has_attribute("noreturn")
-                || function.is_declaration() && models::model(&name).is_some_and(|e| e.contains(&Effect::Ends)),
+            noreturn: function.has_attribute("noreturn") || model.is_some_and(|e| e.contains(&Effect::Ends)),
             name,
         };
-        if !function.is_declaration() && !out.panics {
+        if out.defined && !out.panics {
             out.body = Some(self.body(function));
         }
         out
@@ -424,7 +424,7 @@ impl Extractor<'_> {
                 draft.push(Op::Opaque(Reason::External, function.name()), Some(inst));
                 return false;
             };
-            let effects = if function.is_declaration() { models::model(&function.name()) } else { None };
+            let effects = external_model(function);
             if effects.is_some_and(|e| e.contains(&Effect::ReturnsTwice)) {
                 // What is certainly written when it returns first is so when it returns again.
                 draft.body.jumps_back = true;
@@ -453,41 +453,13 @@ impl Extractor<'_> {
         let callee = match pointer {
             Operand::Function(f) => Callee::Function(f),
             _ => {
-                let slot = self.table(called).unwrap_or_else(|| slot(called, self.layout));
+                let slot = self.slot(called);
                 Callee::Group(self.targets.group(Signature::of(inst.called_signature()), slot))
             }
         };
         draft.push(Op::Use(vec![pointer]), None);
         draft.push(Op::Call { callee, args, maybe: false, ignored: false }, Some(inst));
         false
-    }
-
-    /// The constant table of the program's that a function pointer is loaded from.
-    fn table(&self, called: Value) -> Option<Slot> {
-        let Kind::Instruction(load) = called.kind() else { return None };
-        if load.opcode() != Opcode::LLVMLoad {
-            return None;
-        }
-        let (mut base, mut at, mut stride) = (load.value().operands()[0], 0i64, 0);
-        loop {
-            let is_offset = match base.kind() {
-                Kind::Instruction(inst) => inst.opcode() == Opcode::LLVMGetElementPtr,
-                Kind::Expression(opcode) => opcode == Opcode::LLVMGetElementPtr,
-                _ => false,
-            };
-            if !is_offset {
-                break;
-            }
-            let offset = base.offset(self.layout);
-            stride = offset.variable.iter().fold(stride, |all, (_, size)| gcd(all, *size));
-            (base, at) = (offset.base, at.checked_add(offset.at)?);
-        }
-        match base.kind() {
-            Kind::Variable(variable) if variable.is_constant() && variable.initial().is_some() => {
-                Some(Slot::Table { global: self.globals[&variable], at, stride })
-            }
-            _ => None,
-        }
     }
 
     /// A function of the library calls one of the program's.
@@ -528,39 +500,7 @@ impl Draft {
     }
 }
 
-/// How a function pointer was found: in a table of virtual functions, at some offset, or otherwise.
-fn slot(called: Value, layout: Layout) -> Slot {
-    let Kind::Instruction(load) = called.kind() else { return Slot::Anywhere };
-    if load.opcode() != Opcode::LLVMLoad {
-        return Slot::Anywhere;
-    }
-    let (mut table, mut at) = (load.value().operands()[0], 0);
-    let gep = match table.kind() {
-        Kind::Instruction(inst) => inst.opcode() == Opcode::LLVMGetElementPtr,
-        _ => false,
-    };
-    if gep {
-        let offset = table.offset(layout);
-        if !offset.variable.is_empty() {
-            return Slot::Anywhere;
-        }
-        (table, at) = (offset.base, offset.at);
-    }
-    if load.has_metadata("invariant.load") {
-        return Slot::Trait(at);
-    }
-    let Kind::Instruction(pointer) = table.kind() else { return Slot::Anywhere };
-    if pointer.opcode() != Opcode::LLVMLoad {
-        return Slot::Anywhere;
-    }
-    match pointer.loads_vtable_pointer() {
-        Some(true) => Slot::Virtual(at),
-        Some(false) => Slot::Anywhere,
-        None => Slot::Perhaps(at),
-    }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
@@ -580,6 +520,12 @@ fn near(opcode: Opcode, operands: &[Operand]) -> Option<Operand> {
         _ => false,
     };
     little.then_some(of)
+}
+
+/// The model of a function of the library's, also where a header has a copy of its code.
+fn external_model(function: LlvmFunction) -> Option<&'static [Effect]> {
+    let external = function.is_declaration() || function.is_inline_copy();
+    if external { models::model(&function.name()) } else { None }
 }
 
 /// What LLVM's attributes promise.

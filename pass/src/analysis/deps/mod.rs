@@ -24,6 +24,7 @@ pub mod names;
 mod order;
 pub mod paths;
 mod render;
+mod slots;
 mod solve;
 pub mod summary;
 mod targets;

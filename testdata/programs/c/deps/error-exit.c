@@ -5,7 +5,7 @@
 // fail reads message; stderr[0..8]
 // fail writes (output)
 // fail opaque exit
-// in reads n; stdin[0..8]
+// in reads n
 // in ends exit; input
 #include <stdio.h>
 #include <stdlib.h>
