@@ -205,7 +205,8 @@ pub const MODELS: &[(&str, &[Effect])] = &[
       __cxa_bad_cast __cxa_throw_bad_array_new_length _Unwind_Resume __chk_fail",
         &[Ends],
     ),
-    ("__cxa_throw", &[Reach(0), Ends]),
+    // Who catches it reads it; its destructor runs then.
+    ("__cxa_throw", &[Calls(2, &[0]), Ends]),
     (
         "_ZSt20__throw_length_errorPKc _ZSt19__throw_logic_errorPKc _ZSt20__throw_out_of_rangePKc _ZSt24__throw_out_of_range_fmtPKcz \
       _ZSt24__throw_invalid_argumentPKc _ZSt25__throw_bad_function_callv _ZSt28__throw_bad_array_new_lengthv",

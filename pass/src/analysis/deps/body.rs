@@ -126,6 +126,8 @@ pub enum Operand {
     },
     /// The address of a function.
     Function(u32),
+    /// The address of an exception that was caught.
+    Thrown,
     /// A pointer to who knows where, with the reason that dereferencing it gives.
     Unknown(Reason),
 }

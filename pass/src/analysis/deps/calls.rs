@@ -95,7 +95,7 @@ impl Solver<'_> {
                 Some(arg) => self.set(*arg),
                 None => Set::default(),
             },
-            Object::Global(_) | Object::Constant(_) | Object::Number | Object::Unknown(_) => {
+            Object::Global(_) | Object::Constant(_) | Object::Thrown | Object::Number | Object::Unknown(_) => {
                 Set::of(self.paths.pointer(base, Offset::At(0)))
             }
             Object::Variadic => Set::of(self.paths.start(unnamed(call.index))),

@@ -249,7 +249,7 @@ impl Solver<'_> {
         let (base, offset) = self.get(pointer);
         match *self.paths.object(base) {
             Object::Unknown(reason) => found.opaque(reason, "", origin),
-            Object::Number | Object::Constant(_) | Object::Fresh(_) => {}
+            Object::Number | Object::Constant(_) | Object::Fresh(_) | Object::Thrown => {}
             Object::Local(_) => {
                 let length = match span {
                     Span::Bytes(n) => n,

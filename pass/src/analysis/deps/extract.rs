@@ -1,8 +1,8 @@
 //! From the module to plain data.
 
 use super::body::*;
-use super::intrinsics;
 use super::targets::{Signature, Slot, Targets};
+use super::{exceptions, intrinsics};
 use crate::analysis::sources::Sources;
 use crate::llvm::memory::{Kind, Layout, Shape, Type, Value};
 use crate::llvm::{Block as LlvmBlock, Function as LlvmFunction, Inst as LlvmInst, Module, Opcode};
@@ -174,6 +174,7 @@ impl Extractor<'_> {
             numbers: HashMap::new(),
             blocks: blocks.iter().enumerate().map(|(i, b)| (*b, i as u32)).collect(),
             later: Vec::new(),
+            entry: blocks[0],
             place: None,
         };
         for block in &blocks {
@@ -309,7 +310,7 @@ impl Extractor<'_> {
                 let looked_at: Vec<Value> = value.operands().into_iter().take(usize::from(conditional)).collect();
                 Op::Use(self.operands(&looked_at, draft))
             }
-            LLVMLandingPad => Op::Copy(vec![Operand::Unknown(Reason::Exception)]),
+            LLVMLandingPad => Op::Copy(vec![exceptions::caught(inst)]),
             LLVMUnreachable | LLVMFence => return false,
             LLVMResume => {
                 draft.push(Op::Use(Vec::new()), None);
@@ -425,6 +426,9 @@ impl Extractor<'_> {
                 return false;
             };
             let effects = external_model(function);
+            if exceptions::throws_older(function, inst, draft.entry) {
+                draft.push(Op::Opaque(Reason::Exception, String::new()), None);
+            }
             if effects.is_some_and(|e| e.contains(&Effect::ReturnsTwice)) {
                 // What is certainly written when it returns first is so when it returns again.
                 draft.body.jumps_back = true;
@@ -464,6 +468,9 @@ impl Extractor<'_> {
 
     /// A function of the library calls one of the program's.
     fn callback(&mut self, pointer: Option<Operand>, passed: &[u8], args: &[Operand], draft: &mut Draft) {
+        if let Some(Operand::Number(_)) = pointer {
+            return;
+        }
         let mut given = Vec::new();
         for arg in passed {
             let base = args.get(usize::from(*arg)).copied().unwrap_or(Operand::Number(0));
@@ -485,6 +492,7 @@ pub struct Draft {
     blocks: HashMap<LlvmBlock, u32>,
     /// Phis, to be filled when everything has its number.
     later: Vec<(u32, Vec<Value>)>,
+    entry: LlvmBlock,
     place: Option<unseen_abi::manifest::Place>,
 }
 

@@ -15,6 +15,7 @@ mod components;
 mod effects;
 pub mod encode;
 mod endings;
+mod exceptions;
 mod external;
 pub mod extract;
 mod intrinsics;

@@ -252,7 +252,7 @@ impl Interpreter<'_> {
             for index in block.start as usize..block.end as usize {
                 self.fuel = self.fuel.checked_sub(1).ok_or(End)?;
                 let get = |operand: &Operand| match *operand {
-                    Operand::Number(_) | Operand::Function(_) | Operand::Unknown(_) => Word::Number,
+                    Operand::Number(_) | Operand::Function(_) | Operand::Thrown | Operand::Unknown(_) => Word::Number,
                     Operand::Param(i) => args[i as usize],
                     Operand::Inst(i) => match values[i as usize] {
                         Word::Hidden(..) => Word::Number,
