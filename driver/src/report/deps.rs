@@ -1,5 +1,6 @@
 //! Dependency sets, as text and as json (docs/deps-json.md).
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -39,7 +40,8 @@ pub fn text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
         }
         for why in &unit.reasons {
             let end = if why.hides { "; more may be read and written" } else { "" };
-            writeln!(out, "  opaque  {}{end}", why.text)?;
+            let kind = if why.ends { "ends  " } else { "opaque" };
+            writeln!(out, "  {kind}  {}{end}", why.text)?;
         }
     }
     Ok(())
@@ -94,10 +96,15 @@ pub fn summary(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "  pure     {:6}  {:>5} %", summary.pure, share(summary.pure))?;
     writeln!(out, "opaque by reason ({} of them with complete sets):", summary.complete)?;
-    let mut reasons: Vec<(&str, usize)> = summary.reasons.iter().map(|(r, n)| (*r, *n)).collect();
-    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    for (reason, n) in reasons {
-        writeln!(out, "  {reason:20} {n:6}  {:>5} %", share(n))?;
+    let list = |reasons: &BTreeMap<&str, usize>, out: &mut dyn Write| {
+        let mut reasons: Vec<(&str, usize)> = reasons.iter().map(|(r, n)| (*r, *n)).collect();
+        reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        reasons.iter().try_for_each(|(reason, n)| writeln!(out, "  {reason:20} {n:6}  {:>5} %", share(*n)))
+    };
+    list(&summary.reasons, out)?;
+    if summary.ending > 0 {
+        writeln!(out, "of the others, {} have reasons for calls that do not return:", summary.ending)?;
+        list(&summary.endings, out)?;
     }
     writeln!(out, "items per set: median {}, 90th percentile {}", summary.median, summary.ninetieth)
 }

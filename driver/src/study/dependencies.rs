@@ -27,7 +27,7 @@ pub struct Unit {
     pub place: Option<String>,
     /// `exact`, `bounded` or `opaque`.
     pub class: &'static str,
-    /// Nothing is missing from `reads` and `writes`.
+    /// Nothing that a call does which returns is missing from `reads` and `writes`.
     pub complete: bool,
     pub pure: bool,
     pub params: Vec<Parameter>,
@@ -69,6 +69,8 @@ pub struct Why {
     pub text: String,
     /// Reads or writes may be missing because of it.
     pub hides: bool,
+    /// It holds only for calls that do not return.
+    pub ends: bool,
     pub why: Vec<Step>,
 }
 
@@ -84,6 +86,9 @@ pub struct Summary {
     pub pure: usize,
     /// Opaque functions by reason; one function may have several.
     pub reasons: BTreeMap<&'static str, usize>,
+    /// Functions that are not opaque, but have reasons for calls that do not return; by reason.
+    pub ending: usize,
+    pub endings: BTreeMap<&'static str, usize>,
     /// Items per set that is not opaque: the median and the 90th percentile.
     pub median: usize,
     pub ninetieth: usize,
@@ -162,11 +167,15 @@ fn summary(modules: &[(Manifest, Deps)]) -> Summary {
             Class::Opaque => {
                 all.opaque += 1;
                 all.complete += usize::from(!function.hides());
-                for because in &function.reasons {
+                for because in function.reasons.iter().filter(|b| !b.ends) {
                     *all.reasons.entry(because.reason.key()).or_default() += 1;
                 }
                 continue;
             }
+        }
+        all.ending += usize::from(!function.reasons.is_empty());
+        for because in &function.reasons {
+            *all.endings.entry(because.reason.key()).or_default() += 1;
         }
         sizes.push(function.reads.len());
     }
@@ -249,7 +258,7 @@ impl Module<'_> {
         if !because.name.is_empty() {
             text += &format!(" ({})", names::demangle(&because.name));
         }
-        Why { reason: because.reason.key(), text, hides: because.reason.hides(), why }
+        Why { reason: because.reason.key(), text, hides: because.reason.hides(), ends: because.ends, why }
     }
 
     fn at(&self, place: Option<manifest::Place>) -> Option<String> {

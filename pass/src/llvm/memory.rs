@@ -176,6 +176,11 @@ mod views {
             Type(unsafe { LLVMTypeOf(self.0) })
         }
 
+        /// Whether anything uses it.
+        pub fn is_used(self) -> bool {
+            unsafe { !LLVMGetFirstUse(self.0).is_null() }
+        }
+
         pub fn operands(self) -> Vec<Value> {
             let count = unsafe { LLVMGetNumOperands(self.0) } as u32;
             (0..count).map(|i| Value(unsafe { LLVMGetOperand(self.0, i) })).collect()

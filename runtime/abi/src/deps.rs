@@ -16,7 +16,7 @@ mod encoding;
 /// First bytes of every record.
 pub const MAGIC: [u8; 8] = *b"UNSEENDS";
 /// Version of the encoding.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The sets of one module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -177,7 +177,8 @@ pub struct Function {
     pub reads: Vec<Item>,
     /// What it or its callees may write of what lay there at entry.
     pub writes: Vec<Item>,
-    /// Why the same state may not mean the same run. The first of each kind.
+    /// Why the same state may not mean the same run. The first of each kind; those that hold for calls that return
+    /// before those that do not.
     pub reasons: Vec<Because>,
 }
 
@@ -185,6 +186,9 @@ pub struct Function {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Because {
     pub reason: Reason,
+    /// It holds only on ways on which the call does not return: those that exit, panic, throw or jump away. Of a
+    /// function that never returns, no reason is marked so.
+    pub ends: bool,
     /// The function that is called, where the reason is about one.
     pub name: String,
     /// The instruction, or the call through which the reason is inherited.
@@ -233,10 +237,14 @@ reasons! {
     IntegerToPointer true "integer-to-pointer" "pointer made of a number";
     /// Memory behind a caught exception.
     Exception true "exception" "contents of a caught exception";
-    /// `setjmp` and its kin.
-    Setjmp true "setjmp" "setjmp";
+    /// A function that returns twice and is not `setjmp`.
+    Setjmp true "setjmp" "function that returns twice";
     /// A new thread or process runs code of the program.
     Threads true "threads" "starts a thread or process";
+    /// A Rust panic: its message, its hook, its counters.
+    Panic true "panic" "panics";
+    /// The process exits: what was registered for that runs.
+    Exit true "exit" "exits, which runs what was registered for that";
     /// More than the analysis keeps.
     Limit true "limit" "too large to analyse";
     /// An intrinsic or instruction that is not modelled.
@@ -253,8 +261,8 @@ reasons! {
     Environment false "environment" "reads the environment";
     /// Reads a file, a socket, standard input.
     Input false "input" "input";
-    /// Writes to a file, a socket, standard output.
-    Output false "output" "output";
+    /// Writes to a file, a socket, standard output, and looks at whether that worked.
+    Output false "output" "output, with a look at its result";
 }
 
 /// How well a set is known.
@@ -292,7 +300,7 @@ impl Deps {
 
     /// How well a function's set is known.
     pub fn class(&self, function: &Function) -> Class {
-        if !function.reasons.is_empty() {
+        if function.reasons.iter().any(|b| !b.ends) {
             Class::Opaque
         } else if function.reads.iter().all(|i| self.is_definite(i)) {
             Class::Exact
@@ -303,14 +311,19 @@ impl Deps {
 }
 
 impl Function {
-    /// Whether reads or writes may be missing from the lists.
+    /// Whether reads or writes of a call that returns may be missing from the lists.
     pub fn hides(&self) -> bool {
+        self.reasons.iter().any(|b| b.reason.hides() && !b.ends)
+    }
+
+    /// Whether reads or writes of a call that does not return may be missing from the lists.
+    pub fn hides_at_end(&self) -> bool {
         self.reasons.iter().any(|b| b.reason.hides())
     }
 
-    /// Whether a call changes nothing and does the same for the same state.
+    /// Whether a call that returns changes nothing and does the same for the same state.
     pub fn is_pure(&self) -> bool {
-        self.writes.is_empty() && self.reasons.is_empty()
+        self.writes.is_empty() && self.reasons.iter().all(|b| b.ends)
     }
 }
 

@@ -40,6 +40,8 @@ pub enum Effect {
     Because(Reason),
     /// Does not return.
     Ends,
+    /// Returns again when somebody jumps back.
+    ReturnsTwice,
 }
 
 /// How many bytes.
@@ -59,17 +61,17 @@ pub enum Length {
 
 use Effect::{
     Allocates, AllocatesInto, Because, Calls, Constant, Copies, Ends, Foreign, Permutes, PointInto, Reach, Read,
-    ReadUnnamed, Returns, Write, WriteUnnamed,
+    ReadUnnamed, Returns, ReturnsTwice, Write, WriteUnnamed,
 };
 use Length::{Argument, Bytes, Product, Rest, Text};
-use Reason::{Environment, Input, Output, Process, Random, Setjmp, Threads, Time};
+use Reason::{Environment, Exit, Input, Output, Process, Random, Threads, Time};
 
 /// Names, separated by spaces, and what each of them does. Arguments that are no pointers, or not followed, are read by
 /// value.
 pub const MODELS: &[(&str, &[Effect])] = &[
     // Numbers to numbers.
     (
-        "abs labs llabs div ldiv acos acosf asin asinf atan atanf atan2 atan2f cbrt cbrtf ceil ceilf copysign copysignf cos \
+        "abs labs llabs div ldiv acos acosf acosh asinh atanh asin asinf atan atanf atan2 atan2f cbrt cbrtf ceil ceilf copysign copysignf cos \
          cosf cosh exp expf exp2 exp2f expm1 expm1f fabs fabsf fdim floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf hypot \
          hypotf ldexp ldexpf llrint llround log logf log10 log10f log1p log1pf log2 log2f lrint lrintf lround lroundf \
          nearbyint nearbyintf nextafter pow powf remainder rint rintf round roundf scalbn scalbnf sin sinf sinh sqrt sqrtf tan \
@@ -141,15 +143,18 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("difftime", &[]),
     ("strftime", &[Read(2, Text), Read(3, Bytes(56)), Write(0, Rest), Because(Environment)]),
     ("rand random drand48 lrand48 arc4random srand srandom srand48", &[Because(Random)]),
-    ("getrandom getentropy", &[Write(0, Rest), Because(Random)]),
-    ("getpid getppid getuid geteuid getgid getegid gettid pthread_self isatty umask fcntl fileno", &[Because(Process)]),
+    ("getrandom getentropy arc4random_buf", &[Write(0, Rest), Because(Random)]),
+    (
+        "getpid getppid getuid geteuid getgid getegid gettid pthread_self isatty umask fcntl fileno fcntl64",
+        &[Because(Process)],
+    ),
     ("getcwd gethostname uname", &[Write(0, Rest), Returns(0), Because(Process)]),
     ("getrusage", &[Write(1, Bytes(144)), Because(Process)]),
     ("getenv secure_getenv", &[Read(0, Text), Foreign, Because(Environment)]),
     ("setlocale", &[Read(1, Text), Foreign, Because(Environment)]),
     (
-        "putchar putchar_unlocked fputc putc fputc_unlocked fflush fclose rewind clearerr ftruncate fsync fdatasync close \
-         fchmod fchown flock munmap madvise dirfd",
+        "putchar putchar_unlocked fputc putc fputc_unlocked fflush fclose rewind clearerr ftruncate ftruncate64 fsync fdatasync close \
+         fchmod fchown flock flockfile funlockfile munmap madvise dirfd",
         &[Because(Output)],
     ),
     ("puts perror remove unlink rmdir mkdir chmod chown chdir fputs fputs_unlocked", &[Read(0, Text), Because(Output)]),
@@ -162,10 +167,13 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("vprintf vfprintf", &[Reach(1), Reach(2), Because(Output)]),
     ("fwrite fwrite_unlocked", &[Read(0, Product(1, 2)), Because(Output)]),
     ("write pwrite pwrite64", &[Read(1, Argument(2)), Because(Output)]),
-    ("fopen fopen64 freopen", &[Read(0, Text), Read(1, Text), Foreign, Because(Input)]),
+    ("mmap mmap64", &[Allocates, Because(Input)]),
+    ("fopen fopen64 freopen freopen64", &[Read(0, Text), Read(1, Text), Foreign, Because(Input)]),
     ("fdopen", &[Read(1, Text), Foreign, Because(Input)]),
     ("opendir", &[Read(0, Text), Foreign, Because(Input)]),
-    ("readdir readdir64 tmpfile", &[Foreign, Because(Input)]),
+    ("readdir readdir64 tmpfile tmpfile64", &[Foreign, Because(Input)]),
+    ("readlink", &[Read(0, Text), Write(1, Rest), Because(Input)]),
+    ("mkstemp mkstemp64", &[Read(0, Text), Write(0, Text), Because(Input)]),
     ("open open64 access", &[Read(0, Text), Because(Input)]),
     ("openat openat64", &[Read(1, Text), Because(Input)]),
     ("stat stat64 lstat lstat64", &[Read(0, Text), Write(1, Bytes(144)), Because(Input)]),
@@ -177,28 +185,36 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("fgets", &[Write(0, Rest), Returns(0), Because(Input)]),
     ("fread fread_unlocked", &[Write(0, Rest), Because(Input)]),
     ("read pread pread64 recv", &[Write(1, Rest), Because(Input)]),
+    ("popen", &[Read(0, Text), Read(1, Text), Foreign, Because(Process)]),
     ("signal", &[Foreign, Because(Process)]),
+    ("pthread_cond_signal pthread_cond_broadcast pthread_detach pclose", &[Because(Process)]),
+    // A lock is memory like any other: its state decides what happens to it.
     (
-        "pthread_mutex_lock pthread_mutex_unlock pthread_mutex_init pthread_mutex_destroy pthread_mutex_trylock \
-         pthread_mutexattr_init pthread_mutexattr_settype pthread_mutexattr_destroy pthread_cond_signal \
-         pthread_cond_broadcast pthread_detach",
-        &[Because(Process)],
+        "pthread_mutex_lock pthread_mutex_unlock pthread_mutex_trylock pthread_mutex_destroy",
+        &[Read(0, Bytes(40)), Write(0, Bytes(40))],
     ),
+    ("pthread_mutex_init", &[Read(1, Bytes(4)), Write(0, Bytes(40))]),
+    ("pthread_mutexattr_init pthread_mutexattr_settype pthread_mutexattr_destroy", &[Write(0, Bytes(4))]),
+    ("sigemptyset sigfillset", &[Write(0, Bytes(128))]),
+    ("sigaddset sigdelset", &[Read(0, Bytes(128)), Write(0, Bytes(128))]),
+    ("sigismember", &[Read(0, Bytes(128))]),
     ("pthread_create fork vfork execv execve execvp clone posix_spawn system", &[Because(Threads)]),
     // Ends.
     (
-        "abort exit _exit _Exit __assert_fail __stack_chk_fail _ZSt9terminatev __cxa_pure_virtual _ZSt17__throw_bad_allocv __cxa_rethrow \
-      __cxa_bad_cast __cxa_throw_bad_array_new_length _Unwind_Resume quick_exit __chk_fail",
+        "abort _exit _Exit __assert_fail __stack_chk_fail _ZSt9terminatev __cxa_pure_virtual _ZSt17__throw_bad_allocv __cxa_rethrow \
+      __cxa_bad_cast __cxa_throw_bad_array_new_length _Unwind_Resume __chk_fail",
         &[Ends],
     ),
-    ("__cxa_throw", &[Reach(0), Ends]),
+    // Who catches it reads it; its destructor runs then.
+    ("__cxa_throw", &[Calls(2, &[0]), Ends]),
     (
         "_ZSt20__throw_length_errorPKc _ZSt19__throw_logic_errorPKc _ZSt20__throw_out_of_rangePKc _ZSt24__throw_out_of_range_fmtPKcz \
       _ZSt24__throw_invalid_argumentPKc _ZSt25__throw_bad_function_callv _ZSt28__throw_bad_array_new_lengthv",
         &[Read(0, Text), Ends],
     ),
-    ("longjmp siglongjmp _longjmp", &[Because(Setjmp), Ends]),
-    ("setjmp _setjmp sigsetjmp __sigsetjmp", &[Because(Setjmp)]),
+    ("exit quick_exit", &[Because(Exit), Ends]),
+    ("longjmp siglongjmp _longjmp __longjmp_chk", &[Read(0, Bytes(200)), Ends]),
+    ("setjmp _setjmp sigsetjmp __sigsetjmp", &[Write(0, Bytes(200)), ReturnsTwice]),
     // The languages' own.
     ("__cxa_begin_catch __cxa_get_exception_ptr", &[Returns(0)]),
     ("__cxa_guard_acquire", &[Read(0, Bytes(1)), Write(0, Bytes(8))]),

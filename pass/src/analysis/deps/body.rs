@@ -10,11 +10,33 @@ pub struct Program {
     pub functions: Vec<Function>,
     pub globals: Vec<Global>,
     /// Functions that one pointer may point to: see [`Callee::Group`].
-    pub groups: Vec<Vec<u32>>,
+    pub groups: Vec<Group>,
     /// Pointers to functions that are not here may come from outside: a library, or one unit of several.
     pub open: bool,
+    /// Code of the program may run when it exits.
+    pub at_exit: bool,
     /// Somewhere a number is made a pointer. Without that, bits in a pointer are never taken out again.
     pub forges: bool,
+}
+
+impl Program {
+    /// The global that stands for what is the library's own.
+    pub fn foreign(&self) -> u32 {
+        self.globals.len() as u32 - 1
+    }
+
+    /// The global that stands for what is written to files and streams.
+    pub fn output(&self) -> u32 {
+        self.globals.len() as u32 - 2
+    }
+}
+
+/// Functions that one pointer may point to.
+#[derive(Debug, Default)]
+pub struct Group {
+    pub members: Vec<u32>,
+    /// It may also point to one that is not here.
+    pub open: bool,
 }
 
 /// A function, defined or declared.
@@ -26,12 +48,16 @@ pub struct Function {
     /// Bits of the parameters that the caller shares with nobody while the call lasts.
     pub noalias: Vec<bool>,
     pub variadic: bool,
+    /// The program defines it.
+    pub defined: bool,
     /// Its code; without it, what a call does is found in the models.
     pub body: Option<Body>,
     /// What its declaration promises, where it has no code and no model.
     pub promise: Promise,
-    /// Calls of it end the caller's part of the work: it throws, panics or exits.
-    pub diverges: bool,
+    /// It is a part of how Rust panics: its code is not looked at.
+    pub panics: bool,
+    /// It is declared, or known, never to return.
+    pub noreturn: bool,
 }
 
 /// What LLVM's attributes promise of a function without code.
@@ -65,6 +91,8 @@ pub struct Global {
 pub struct Body {
     pub insts: Vec<Inst>,
     pub blocks: Vec<Block>,
+    /// It calls `setjmp`: what it calls may jump back into it.
+    pub jumps_back: bool,
 }
 
 /// A range of instructions, and what follows it.
@@ -98,6 +126,8 @@ pub enum Operand {
     },
     /// The address of a function.
     Function(u32),
+    /// The address of an exception that was caught.
+    Thrown,
     /// A pointer to who knows where, with the reason that dereferencing it gives.
     Unknown(Reason),
 }
@@ -161,11 +191,12 @@ pub enum Op {
         to: Operand,
         length: Length,
     },
-    /// Calls, certainly unless `maybe`.
+    /// Calls, certainly unless `maybe`. Nobody looks at the result if it is `ignored`.
     Call {
         callee: Callee,
         args: Vec<Operand>,
         maybe: bool,
+        ignored: bool,
     },
     /// Makes the unnamed arguments reachable from the list.
     VaStart {

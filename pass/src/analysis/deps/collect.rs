@@ -1,17 +1,19 @@
 //! The last look at a solved function: its summary.
 
 use super::body::{Callee, Length, Op, Operand};
-use super::memory::{Content, ENDLESS, Manner, Wanted};
-use super::paths::{ANYWHERE, Base, Object, Pointer, Set, add, overlap};
-use super::solve::{Call, Solver, bytes};
-use super::summary::{Cause, Effect, Entry, Span, Summary, Thing, add_effect};
+use super::calls::Call;
+use super::endings::Endings;
+use super::memory::ENDLESS;
+use super::paths::{Base, Object, Pointer, Set};
+use super::solve::{Solver, bytes};
+use super::summary::{Cause, Entry, Span, Summary, Thing};
 use std::collections::HashSet;
 use unseen_abi::deps::{Offset, Reason};
 use unseen_abi::manifest::Place;
 
 /// What is being collected.
-#[derive(Default)]
-struct Found {
+struct Found<'a> {
+    endings: &'a Endings,
     summary: Summary,
     reads: HashSet<Thing>,
     writes: HashSet<Thing>,
@@ -21,11 +23,12 @@ struct Found {
 #[derive(Clone, Copy)]
 struct Origin {
     index: usize,
+    block: u32,
     at: Option<Place>,
     via: Option<u32>,
 }
 
-impl Found {
+impl Found<'_> {
     fn read(&mut self, thing: Thing, origin: Origin) {
         if self.reads.insert(thing) {
             self.summary.reads.push(Entry { thing, at: origin.at, via: origin.via });
@@ -39,26 +42,27 @@ impl Found {
     }
 
     fn opaque(&mut self, reason: Reason, name: &str, origin: Origin) {
-        self.summary.add_cause(Cause { reason, name: name.into(), at: origin.at, via: origin.via });
+        let ends = self.endings.ends(origin.block);
+        self.summary.add_cause(Cause { reason, ends, name: name.into(), at: origin.at, via: origin.via });
     }
 }
 
 impl Solver<'_> {
     /// The summary of the solved function.
-    pub fn collect(&mut self) -> Summary {
-        let mut found = Found::default();
+    pub fn collect(&mut self, endings: &Endings) -> Summary {
+        let mut found = Found { endings, summary: Summary::default(), reads: HashSet::new(), writes: HashSet::new() };
         let body = self.body;
-        for block in self.order().to_vec() {
-            let block = &body.blocks[block as usize];
+        for number in self.order.clone() {
+            let block = &body.blocks[number as usize];
             for index in block.start as usize..block.end as usize {
-                self.look(index, &mut found);
+                self.look(index, number, &mut found);
             }
         }
         if self.gave_up {
-            found.opaque(Reason::Limit, "", Origin { index: 0, at: None, via: None });
+            found.summary.add_cause(Cause::new(Reason::Limit));
         }
         let mut summary = found.summary;
-        if self.alone || self.gave_up {
+        if self.alone {
             // Callers will not look further either.
             summary.bound(self.paths);
             return summary;
@@ -71,9 +75,9 @@ impl Solver<'_> {
         summary
     }
 
-    fn look(&mut self, index: usize, found: &mut Found) {
+    fn look(&mut self, index: usize, block: u32, found: &mut Found) {
         let body = self.body;
-        let origin = Origin { index, at: body.insts[index].place, via: None };
+        let origin = Origin { index, block, at: body.insts[index].place, via: None };
         match &body.insts[index].op {
             Op::Load { address, size, volatile, .. } => {
                 if *volatile {
@@ -123,31 +127,53 @@ impl Solver<'_> {
                 self.write(&set, Span::Bytes(24), origin, found);
             }
             Op::Opaque(reason, name) => found.opaque(*reason, name, origin),
-            Op::Call { callee, args, .. } => self.look_at_call(callee, args, origin, found),
+            Op::Call { callee, args, ignored, .. } => {
+                self.look_at_reasons(callee, *ignored, origin, found);
+                self.look_at_call(callee, args, origin, found);
+            }
             Op::Alloca | Op::Offset { .. } | Op::Copy(_) | Op::Forge(_) => {}
+        }
+    }
+
+    /// Why a callee's state does not decide what it does.
+    fn look_at_reasons(&mut self, callee: &Callee, ignored: bool, origin: Origin, found: &mut Found) {
+        let known = self.known;
+        if *callee == Callee::Nobody {
+            found.opaque(Reason::Indirect, "", origin);
+        }
+        let direct = self.direct(callee);
+        for cause in &known.callee(callee).0.causes {
+            let external = matches!(callee, Callee::Function(f) if !self.program.functions[*f as usize].defined);
+            if cause.reason == Reason::Output && ignored && external {
+                // Nothing comes back of it.
+                let output = self.paths.base(Object::Global(self.program.output()));
+                found.write(Thing::Memory { base: output, offset: Offset::At(0), span: Span::Object }, origin);
+                continue;
+            }
+            let ends = found.endings.callee_ends(self.body, origin.block, origin.index, cause.ends);
+            let via = direct.or(cause.via);
+            found.summary.add_cause(Cause { ends, at: origin.at, via, ..cause.clone() });
+        }
+    }
+
+    /// The function that is called, if it is one of the program.
+    fn direct(&self, callee: &Callee) -> Option<u32> {
+        match callee {
+            Callee::Function(f) if self.program.functions[*f as usize].body.is_some() => Some(*f),
+            _ => None,
         }
     }
 
     fn look_at_call(&mut self, callee: &Callee, args: &[Operand], mut origin: Origin, found: &mut Found) {
         let known = self.known;
         let (summary, recursive) = known.callee(callee);
-        if *callee == Callee::Nobody {
-            found.opaque(Reason::Indirect, "", origin);
-        }
-        let direct = match callee {
-            Callee::Function(f) if self.program.functions[*f as usize].body.is_some() => Some(*f),
-            _ => None,
-        };
-        for cause in &summary.causes {
-            origin.via = direct.or(cause.via);
-            found.opaque(cause.reason, &cause.name, origin);
-        }
+        let direct = self.direct(callee);
         if self.alone {
             args.iter().for_each(|arg| self.uses(*arg, origin, found));
             return;
         }
         // Of a panic's message, what is packed into numbers is left out.
-        let panics = matches!(callee, Callee::Function(f) if self.program.functions[*f as usize].diverges);
+        let panics = matches!(callee, Callee::Function(f) if self.program.functions[*f as usize].panics);
         if !panics && self.follows_number(callee, summary, args) {
             found.opaque(Reason::IntegerToPointer, "", origin);
         }
@@ -194,7 +220,7 @@ impl Solver<'_> {
     fn follows_number(&mut self, callee: &Callee, summary: &Summary, args: &[Operand]) -> bool {
         let callee = match callee {
             Callee::Function(f) => Some(*f),
-            Callee::Group(g) => self.program.groups[*g as usize].first().copied(),
+            Callee::Group(g) => self.program.groups[*g as usize].members.first().copied(),
             Callee::Nobody => None,
         };
         let params = callee.map_or(&[][..], |f| &self.program.functions[f as usize].params);
@@ -223,7 +249,7 @@ impl Solver<'_> {
         let (base, offset) = self.get(pointer);
         match *self.paths.object(base) {
             Object::Unknown(reason) => found.opaque(reason, "", origin),
-            Object::Number | Object::Constant(_) | Object::Fresh(_) => {}
+            Object::Number | Object::Constant(_) | Object::Fresh(_) | Object::Thrown => {}
             Object::Local(_) => {
                 let length = match span {
                     Span::Bytes(n) => n,
@@ -420,113 +446,18 @@ impl Solver<'_> {
     fn writes_entry(&mut self) -> bool {
         let body = self.body;
         let known = self.known;
+        let output = Object::Global(self.program.output());
         body.insts.iter().any(|inst| match &inst.op {
             Op::Store { address, .. } | Op::CopyBytes { to: address, .. } | Op::Fill { to: address, .. } => {
                 let set = self.set(*address);
                 self.leaves(&set)
             }
-            Op::Call { callee, .. } => !known.callee(callee).0.writes.is_empty(),
+            Op::Call { callee, .. } => known.callee(callee).0.writes.iter().any(|entry| match entry.thing {
+                Thing::Memory { base, .. } => *self.paths.object(base) != output,
+                Thing::Param(_) => false,
+            }),
             _ => false,
         })
-    }
-
-    /// A set as callers may see it: without pointers to the stack.
-    fn outward(&mut self, set: &Set) -> Set {
-        let mut out = Set::default();
-        for pointer in set.iter() {
-            let (base, offset) = self.get(pointer);
-            let pointer = match *self.paths.object(base) {
-                Object::Local(_) => continue,
-                Object::Fresh(_) => {
-                    let fresh = self.paths.base(Object::Fresh(0));
-                    self.paths.pointer(fresh, offset)
-                }
-                _ => pointer,
-            };
-            self.paths.join(&mut out, pointer);
-        }
-        out
-    }
-
-    /// What callers may find in memory.
-    fn effects(&mut self, summary: &mut Summary) {
-        let regions: Vec<(Base, Vec<super::memory::Cell>)> =
-            self.memory.iter().map(|(base, cells)| (base, cells.to_vec())).collect();
-        for (base, cells) in regions {
-            let target = match *self.paths.object(base) {
-                Object::Fresh(_) => self.paths.base(Object::Fresh(0)),
-                Object::Local(_) => continue,
-                _ => base,
-            };
-            for cell in cells {
-                match cell.content {
-                    Content::Values(values) => self.effect(target, cell.at, cell.length, &values, summary),
-                    Content::Copy(source) => self.copy_effect(target, cell.at, cell.length, source, summary),
-                }
-            }
-        }
-    }
-
-    fn effect(&mut self, base: Base, at: Offset, length: u64, values: &Set, summary: &mut Summary) {
-        let values = self.outward(values);
-        // A number that is wide enough may be made a pointer of, which callers must hear of.
-        if values.0.is_empty() || length < 8 && self.is_number(&values) {
-            return;
-        }
-        add_effect(self.paths, &mut summary.effects, &Effect { base, at, length, content: Content::Values(values) });
-    }
-
-    fn copy_effect(&mut self, base: Base, at: Offset, length: u64, source: Pointer, summary: &mut Summary) {
-        let (from, start) = self.get(source);
-        match *self.paths.object(from) {
-            Object::Local(_) => {}
-            Object::Fresh(_) => {
-                let fresh = self.paths.base(Object::Fresh(0));
-                let content = Content::Copy(self.paths.pointer(fresh, start));
-                add_effect(self.paths, &mut summary.effects, &Effect { base, at, length, content });
-                return;
-            }
-            _ => {
-                add_effect(
-                    self.paths,
-                    &mut summary.effects,
-                    &Effect { base, at, length, content: Content::Copy(source) },
-                );
-                return;
-            }
-        }
-        // The stack variable is gone when callers look: its contents take its place.
-        for cell in self.memory.cells(from).to_vec() {
-            if !overlap(cell.at, cell.length, start, length) {
-                continue;
-            }
-            let moved = match (at, start, cell.at) {
-                (Offset::At(at), Offset::At(start), cell) => add(cell, Offset::At(at.saturating_sub(start))),
-                _ => ANYWHERE,
-            };
-            match cell.content {
-                Content::Values(values) => self.effect(base, moved, cell.length, &values, summary),
-                Content::Copy(inner) if !matches!(self.paths.object(self.get(inner).0), Object::Local(_)) => {
-                    let (inner_base, inner_at) = self.get(inner);
-                    let inner = match *self.paths.object(inner_base) {
-                        Object::Fresh(_) => {
-                            let fresh = self.paths.base(Object::Fresh(0));
-                            self.paths.pointer(fresh, inner_at)
-                        }
-                        _ => inner,
-                    };
-                    let effect = Effect { base, at: moved, length: cell.length, content: Content::Copy(inner) };
-                    add_effect(self.paths, &mut summary.effects, &effect);
-                }
-                Content::Copy(inner) => {
-                    let (inner, _) = self.get(inner);
-                    let inner = self.paths.pointer(inner, ANYWHERE);
-                    let manner = Manner { looping: false, written: None, wanted: Wanted::Anything };
-                    let values = self.memory.load(self.paths, self.program, inner, manner);
-                    self.effect(base, moved, ENDLESS, &values, summary);
-                }
-            }
-        }
     }
 }
 

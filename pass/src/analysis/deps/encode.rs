@@ -2,7 +2,7 @@
 
 use super::Analysed;
 use super::paths::{Base, Object};
-use super::summary::{Cause, Entry, Span, Thing};
+use super::summary::{Cause, Entry, Span, Summary, Thing};
 use std::collections::HashMap;
 use unseen_abi::deps::{Because, Deps, Extent, Function, Global, Item, Link, Path, Place, What};
 
@@ -10,7 +10,7 @@ use unseen_abi::deps::{Because, Deps, Extent, Function, Global, Item, Link, Path
 /// function's place in the manifest, if it is there.
 pub fn encode(analysed: &Analysed, numbers: &[Option<u32>]) -> (Deps, Vec<u32>) {
     let functions: Vec<u32> = (0..numbers.len() as u32)
-        .filter(|f| numbers[*f as usize].is_some() && analysed.program.functions[*f as usize].body.is_some())
+        .filter(|f| numbers[*f as usize].is_some() && analysed.program.functions[*f as usize].defined)
         .collect();
     let places = functions.iter().enumerate().map(|(i, f)| (*f, i as u32)).collect();
     let mut encoder =
@@ -26,6 +26,7 @@ pub fn encode(analysed: &Analysed, numbers: &[Option<u32>]) -> (Deps, Vec<u32>) 
         out.reads = summary.reads.iter().map(|e| encoder.item(e)).collect();
         out.writes = summary.writes.iter().map(|e| encoder.item(e)).collect();
         out.reasons = summary.causes.iter().map(|c| encoder.because(c)).collect();
+        out.reasons.sort_by_key(|b| b.ends);
         encoder.deps.functions.push(out);
     }
     encoder.link(&functions);
@@ -59,7 +60,7 @@ impl Encoder<'_> {
 
     fn because(&self, cause: &Cause) -> Because {
         let via = cause.via.and_then(|f| self.places.get(&f)).copied();
-        Because { reason: cause.reason, name: cause.name.clone(), at: cause.at, via }
+        Because { reason: cause.reason, ends: cause.ends, name: cause.name.clone(), at: cause.at, via }
     }
 
     fn extent(&mut self, span: Span) -> Extent {
@@ -113,24 +114,39 @@ impl Encoder<'_> {
     fn link(&mut self, functions: &[u32]) {
         for (index, function) in functions.iter().enumerate() {
             let summary = &self.analysed.summaries[*function as usize];
-            for (number, entry) in summary.reads.iter().enumerate() {
-                let link = entry.via.and_then(|callee| self.source(callee, &entry.thing, true));
-                self.deps.functions[index].reads[number].via = link;
-            }
-            for (number, entry) in summary.writes.iter().enumerate() {
-                let link = entry.via.and_then(|callee| self.source(callee, &entry.thing, false));
-                self.deps.functions[index].writes[number].via = link;
-            }
+            let reads = self.links(&summary.reads, |s| &s.reads);
+            let writes = self.links(&summary.writes, |s| &s.writes);
+            let out = &mut self.deps.functions[index];
+            out.reads.iter_mut().zip(reads).for_each(|(item, link)| item.via = link);
+            out.writes.iter_mut().zip(writes).for_each(|(item, link)| item.via = link);
         }
     }
 
-    fn source(&self, callee: u32, thing: &Thing, reads: bool) -> Option<Link> {
-        let function = *self.places.get(&callee)?;
-        let summary = &self.analysed.summaries[callee as usize];
-        let list = if reads { &summary.reads } else { &summary.writes };
+    /// Where each entry of a list comes from. Most stand in the callee's list as they are, and are found by name.
+    fn links(&self, list: &[Entry], side: fn(&Summary) -> &Vec<Entry>) -> Vec<Option<Link>> {
+        let mut order: Vec<usize> = (0..list.len()).filter(|i| list[*i].via.is_some()).collect();
+        order.sort_by_key(|i| list[*i].via);
+        let mut links = vec![None; list.len()];
+        for same in order.chunk_by(|a, b| list[*a].via == list[*b].via) {
+            let Some(callee) = list[same[0]].via else { continue };
+            let Some(function) = self.places.get(&callee) else { continue };
+            let there = side(&self.analysed.summaries[callee as usize]);
+            let by_name: HashMap<&Thing, usize> = match same {
+                [_] => HashMap::new(),
+                _ => there.iter().enumerate().map(|(i, e)| (&e.thing, i)).collect(),
+            };
+            for i in same {
+                let thing = &list[*i].thing;
+                let item = by_name.get(thing).copied().or_else(|| self.most_like(thing, there));
+                links[*i] = item.map(|item| Link { function: *function, item: item as u32 });
+            }
+        }
+        links
+    }
+
+    fn most_like(&self, thing: &Thing, list: &[Entry]) -> Option<usize> {
         let likeness = |entry: &Entry| self.likeness(thing, &entry.thing);
-        let (item, _) = list.iter().enumerate().max_by_key(|(i, entry)| (likeness(entry), usize::MAX - i))?;
-        Some(Link { function, item: item as u32 })
+        list.iter().enumerate().max_by_key(|(i, entry)| (likeness(entry), usize::MAX - i)).map(|(i, _)| i)
     }
 
     /// How much a callee's item looks like what it became.

@@ -1,6 +1,6 @@
 //! Functions without code: models and promises as summaries.
 
-use super::body::{Function, Promise};
+use super::body::{Function, Program, Promise};
 use super::memory::{Content, ENDLESS};
 use super::paths::{ANYWHERE, Base, Object, Paths, Set};
 use super::summary::{Cause, Effect, Entry, Span, Summary, Thing};
@@ -8,13 +8,15 @@ use unseen_abi::deps::{Offset, Reason};
 use unseen_abi::models::{self, Length};
 
 /// What a call of the function does, as far as is known.
-pub fn summary(paths: &mut Paths, function: &Function, foreign: u32) -> Summary {
-    let mut draft = Draft { paths, summary: Summary::default(), foreign };
+pub fn summary(paths: &mut Paths, program: &Program, function: u32) -> Summary {
+    let function = &program.functions[function as usize];
+    let mut draft = Draft { paths, program, summary: Summary::default() };
     let number = draft.paths.start(Object::Number);
     draft.summary.returns = Set::of(number);
     let params = function.params.len() as u32;
-    if function.diverges {
-        // What it is told: the message of a panic.
+    if function.panics {
+        draft.because(Reason::Panic, "");
+        // What it is told: the message.
         for (i, param) in function.params.iter().enumerate() {
             if param.pointer { draft.reach(i as u32) } else { draft.read(Thing::Param(i as u32)) }
         }
@@ -29,9 +31,8 @@ pub fn summary(paths: &mut Paths, function: &Function, foreign: u32) -> Summary 
 
 struct Draft<'a> {
     paths: &'a mut Paths,
+    program: &'a Program,
     summary: Summary,
-    /// The global that stands for what is the library's own.
-    foreign: u32,
 }
 
 impl Draft<'_> {
@@ -62,7 +63,7 @@ impl Draft<'_> {
     }
 
     fn because(&mut self, reason: Reason, name: &str) {
-        self.summary.add_cause(Cause { reason, name: name.into(), at: None, via: None });
+        self.summary.add_cause(Cause { name: name.into(), ..Cause::new(reason) });
     }
 
     /// The objects behind the unnamed arguments.
@@ -150,11 +151,12 @@ impl Draft<'_> {
             }
             models::Effect::Constant => self.summary.returns = Set::default(),
             models::Effect::Foreign => {
-                let base = self.paths.base(Object::Global(self.foreign));
+                let base = self.paths.base(Object::Global(self.program.foreign()));
                 self.returns(base, ANYWHERE);
             }
             // Calls are instructions of their own, and ends are no edges, both since extraction.
-            models::Effect::Calls(..) | models::Effect::Ends => {}
+            models::Effect::Calls(..) | models::Effect::Ends | models::Effect::ReturnsTwice => {}
+            models::Effect::Because(Reason::Exit) if !self.program.at_exit => {}
             models::Effect::Because(reason) => self.because(reason, ""),
         }
     }

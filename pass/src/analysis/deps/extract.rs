@@ -1,8 +1,8 @@
 //! From the module to plain data.
 
 use super::body::*;
-use super::intrinsics;
 use super::targets::{Signature, Slot, Targets};
+use super::{exceptions, intrinsics};
 use crate::analysis::sources::Sources;
 use crate::llvm::memory::{Kind, Layout, Shape, Type, Value};
 use crate::llvm::{Block as LlvmBlock, Function as LlvmFunction, Inst as LlvmInst, Module, Opcode};
@@ -12,18 +12,22 @@ use unseen_abi::models::{self, Effect};
 
 /// Name of the global that stands for what the C library keeps for itself.
 const FOREIGN: &str = "(library)";
+/// Name of the global that stands for what is written to files and streams.
+const OUTPUT: &str = "(output)";
+/// Functions with which code is registered for the end of the process.
+const REGISTRARS: [&str; 4] = ["atexit", "__cxa_atexit", "on_exit", "at_quick_exit"];
 
 /// What extraction knows of the module.
 pub struct Extractor<'a> {
     pub layout: Layout,
     functions: HashMap<LlvmFunction, u32>,
-    globals: HashMap<Value, u32>,
+    pub(super) globals: HashMap<Value, u32>,
     pub targets: Targets,
     sources: &'a mut Sources,
     forges: bool,
 }
 
-/// The program of a module. Functions are numbered as in `functions`; the last global is the library's. Without `main`, or
+/// The program of a module. Functions are numbered as in `functions`; the last globals stand for output and the library. Without `main`, or
 /// where the module is not `whole`, the program is open.
 pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources: &mut Sources) -> Program {
     let variables = module.variables();
@@ -36,11 +40,16 @@ pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources:
         forges: false,
     };
     let main = functions.iter().any(|f| !f.is_declaration() && f.name() == "main");
-    let mut program = Program { open: !whole || !main, ..Program::default() };
+    let open = !whole || !main;
+    let at_exit = open
+        || functions.iter().any(|f| REGISTRARS.contains(&f.name().as_str()))
+        || variables.iter().any(|v| v.name() == "llvm.global_dtors");
+    let mut program = Program { open, at_exit, ..Program::default() };
     for variable in &variables {
         let global = extractor.global(*variable);
         program.globals.push(global);
     }
+    program.globals.push(Global { name: OUTPUT.into(), ..Global::default() });
     program.globals.push(Global { name: FOREIGN.into(), ..Global::default() });
     for function in functions {
         let function = extractor.function(*function);
@@ -140,16 +149,19 @@ impl Extractor<'_> {
             ..Param::default()
         });
         let name = function.name();
+        let model = external_model(function);
         let mut out = Function {
             params: params.collect(),
             noalias: (0..types.len() as u32).map(|i| function.param_has_attribute(i, "noalias")).collect(),
             variadic,
+            defined: !function.is_declaration() && model.is_none(),
             body: None,
             promise: promise(function),
-            diverges: is_panic(&name, function),
+            panics: is_panic(&name, function),
+            noreturn: function.has_attribute("noreturn") || model.is_some_and(|e| e.contains(&Effect::Ends)),
             name,
         };
-        if !function.is_declaration() && !out.diverges {
+        if out.defined && !out.panics {
             out.body = Some(self.body(function));
         }
         out
@@ -162,6 +174,7 @@ impl Extractor<'_> {
             numbers: HashMap::new(),
             blocks: blocks.iter().enumerate().map(|(i, b)| (*b, i as u32)).collect(),
             later: Vec::new(),
+            entry: blocks[0],
             place: None,
         };
         for block in &blocks {
@@ -297,7 +310,7 @@ impl Extractor<'_> {
                 let looked_at: Vec<Value> = value.operands().into_iter().take(usize::from(conditional)).collect();
                 Op::Use(self.operands(&looked_at, draft))
             }
-            LLVMLandingPad => Op::Copy(vec![Operand::Unknown(Reason::Exception)]),
+            LLVMLandingPad => Op::Copy(vec![exceptions::caught(inst)]),
             LLVMUnreachable | LLVMFence => return false,
             LLVMResume => {
                 draft.push(Op::Use(Vec::new()), None);
@@ -412,18 +425,24 @@ impl Extractor<'_> {
                 draft.push(Op::Opaque(Reason::External, function.name()), Some(inst));
                 return false;
             };
-            if function.has_attribute("returns_twice") {
+            let effects = external_model(function);
+            if exceptions::throws_older(function, inst, draft.entry) {
+                draft.push(Op::Opaque(Reason::Exception, String::new()), None);
+            }
+            if effects.is_some_and(|e| e.contains(&Effect::ReturnsTwice)) {
+                // What is certainly written when it returns first is so when it returns again.
+                draft.body.jumps_back = true;
+            } else if function.has_attribute("returns_twice") {
                 draft.push(Op::Opaque(Reason::Setjmp, String::new()), None);
             }
-            let effects = if function.is_declaration() { models::model(&function.name()) } else { None };
             for effect in effects.unwrap_or_default() {
                 if let Effect::Calls(pointer, passed) = effect {
                     self.callback(args.get(usize::from(*pointer)).copied(), passed, &args, draft);
                 }
             }
-            draft.push(Op::Call { callee: Callee::Function(index), args, maybe: false }, Some(inst));
-            let ends = function.has_attribute("noreturn") || effects.is_some_and(|e| e.contains(&Effect::Ends));
-            return ends && inst.opcode() == Opcode::LLVMCall;
+            let ignored = !inst.value().is_used();
+            draft.push(Op::Call { callee: Callee::Function(index), args, maybe: false, ignored }, Some(inst));
+            return false;
         }
         if matches!(inst.callee(), crate::llvm::Callee::Assembly) {
             let args = self.operands(&arguments, draft);
@@ -437,15 +456,21 @@ impl Extractor<'_> {
         let pointer = self.operand(called, draft);
         let callee = match pointer {
             Operand::Function(f) => Callee::Function(f),
-            _ => Callee::Group(self.targets.group(Signature::of(inst.called_signature()), slot(called, self.layout))),
+            _ => {
+                let slot = self.slot(called);
+                Callee::Group(self.targets.group(Signature::of(inst.called_signature()), slot))
+            }
         };
         draft.push(Op::Use(vec![pointer]), None);
-        draft.push(Op::Call { callee, args, maybe: false }, Some(inst));
+        draft.push(Op::Call { callee, args, maybe: false, ignored: false }, Some(inst));
         false
     }
 
     /// A function of the library calls one of the program's.
     fn callback(&mut self, pointer: Option<Operand>, passed: &[u8], args: &[Operand], draft: &mut Draft) {
+        if let Some(Operand::Number(_)) = pointer {
+            return;
+        }
         let mut given = Vec::new();
         for arg in passed {
             let base = args.get(usize::from(*arg)).copied().unwrap_or(Operand::Number(0));
@@ -456,7 +481,7 @@ impl Extractor<'_> {
             Some(Operand::Function(f)) => Callee::Function(f),
             _ => Callee::Group(self.targets.group(Signature::pointers(passed.len()), Slot::Anywhere)),
         };
-        draft.push(Op::Call { callee, args: given, maybe: true }, None);
+        draft.push(Op::Call { callee, args: given, maybe: true, ignored: false }, None);
     }
 }
 
@@ -467,6 +492,7 @@ pub struct Draft {
     blocks: HashMap<LlvmBlock, u32>,
     /// Phis, to be filled when everything has its number.
     later: Vec<(u32, Vec<Value>)>,
+    entry: LlvmBlock,
     place: Option<unseen_abi::manifest::Place>,
 }
 
@@ -482,39 +508,7 @@ impl Draft {
     }
 }
 
-/// How a function pointer was found: in a table of virtual functions, at some offset, or otherwise.
-fn slot(called: Value, layout: Layout) -> Slot {
-    let Kind::Instruction(load) = called.kind() else { return Slot::Anywhere };
-    if load.opcode() != Opcode::LLVMLoad {
-        return Slot::Anywhere;
-    }
-    let (mut table, mut at) = (load.value().operands()[0], 0);
-    let gep = match table.kind() {
-        Kind::Instruction(inst) => inst.opcode() == Opcode::LLVMGetElementPtr,
-        _ => false,
-    };
-    if gep {
-        let offset = table.offset(layout);
-        if !offset.variable.is_empty() {
-            return Slot::Anywhere;
-        }
-        (table, at) = (offset.base, offset.at);
-    }
-    if load.has_metadata("invariant.load") {
-        return Slot::Trait(at);
-    }
-    let Kind::Instruction(pointer) = table.kind() else { return Slot::Anywhere };
-    if pointer.opcode() != Opcode::LLVMLoad {
-        return Slot::Anywhere;
-    }
-    match pointer.loads_vtable_pointer() {
-        Some(true) => Slot::Virtual(at),
-        Some(false) => Slot::Anywhere,
-        None => Slot::Perhaps(at),
-    }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
@@ -534,6 +528,12 @@ fn near(opcode: Opcode, operands: &[Operand]) -> Option<Operand> {
         _ => false,
     };
     little.then_some(of)
+}
+
+/// The model of a function of the library's, also where a header has a copy of its code.
+fn external_model(function: LlvmFunction) -> Option<&'static [Effect]> {
+    let external = function.is_declaration() || function.is_inline_copy();
+    if external { models::model(&function.name()) } else { None }
 }
 
 /// What LLVM's attributes promise.

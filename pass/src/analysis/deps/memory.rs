@@ -15,7 +15,7 @@ pub const ENDLESS: u64 = u64::MAX >> 1;
 /// The size of a pointer.
 const WORD: u64 = 8;
 /// How many copies a load looks through with exact offsets, and how many at all.
-const COPIES: (usize, usize) = (6, 48);
+const COPIES: (usize, usize) = (6, 400);
 /// How many cells of an object are told apart.
 const CELLS: usize = 64;
 
@@ -227,6 +227,11 @@ impl Memory {
                 paths.join(out, unknown);
                 return;
             }
+            Object::Thrown => {
+                let unknown = paths.start(Object::Unknown(Reason::Exception));
+                paths.join(out, unknown);
+                return;
+            }
             Object::Constant(global) => {
                 for (offset, operand) in &program.globals[global as usize].pointers {
                     if overlap(Offset::At(*offset as i64), WORD, at, WORD) {
@@ -320,6 +325,10 @@ impl Memory {
             if *paths.object(base) == Object::Number {
                 continue;
             }
+            if *paths.object(base) == Object::Thrown {
+                let unknown = paths.start(Object::Unknown(Reason::Exception));
+                paths.join(&mut out, unknown);
+            }
             if paths.is_entry(base) {
                 let reached = paths.reach(base);
                 let pointer = paths.pointer(reached, ANYWHERE);
@@ -376,9 +385,9 @@ impl Region {
     }
 }
 
-/// Whether an object holds what is stored in it. Constants and nowhere do not.
+/// Whether an object holds what is stored in it. Constants and nowhere do not; what an exception holds is not known anyway.
 fn holds(paths: &Paths, base: Base) -> bool {
-    !matches!(paths.object(base), Object::Constant(_) | Object::Number | Object::Unknown(_))
+    !matches!(paths.object(base), Object::Constant(_) | Object::Thrown | Object::Number | Object::Unknown(_))
 }
 
 /// Whether a number that is stored exactly where a pointer is loaded is that pointer, as in a union. Heap objects of one
@@ -407,6 +416,7 @@ pub fn constant(paths: &mut Paths, program: &Program, operand: Operand) -> Set {
             Set::of(paths.pointer(base, Offset::At(at)))
         }
         Operand::Param(i) => Set::of(paths.start(Object::Param(i))),
+        Operand::Thrown => Set::of(paths.start(Object::Thrown)),
         Operand::Unknown(reason) => Set::of(paths.start(Object::Unknown(reason))),
         Operand::Number(_) | Operand::Function(_) | Operand::Inst(_) => Set::default(),
     }

@@ -2,23 +2,30 @@
 //! told.
 //!
 //! [`extract`] makes plain data ([`body`]) of the module, with calls through pointers resolved by [`targets`]. From there
-//! on nothing knows LLVM: [`solve`] and [`collect`] make a [`summary`] of one function, in terms of [`paths`], [`memory`]
-//! and what was certainly written ([`must`]); [`external`] makes those of functions without code; [`whole`] does so for
-//! all, callees first. [`encode`] gives what travels in the binary, [`names`] adds the source's names to it,
-//! [`render`] gives what tests read.
+//! on nothing knows LLVM. [`solve`], with [`calls`] and [`certain`], finds what the values of one function may point to and
+//! what it certainly writes, in terms of [`paths`], [`memory`] and [`must`]; [`collect`] and [`effects`] make a [`summary`] of
+//! that, with regard to [`endings`]; [`external`] makes those of functions without code; [`whole`] does so for all, callees first. [`encode`] gives
+//! what travels in the binary, [`names`] adds the source's names to it, [`render`] gives what tests read.
 
 pub mod body;
+mod calls;
+mod certain;
 mod collect;
 mod components;
+mod effects;
 pub mod encode;
+mod endings;
+mod exceptions;
 mod external;
 pub mod extract;
 mod intrinsics;
 mod memory;
 mod must;
 pub mod names;
+mod order;
 pub mod paths;
 mod render;
+mod slots;
 mod solve;
 pub mod summary;
 mod targets;
@@ -40,11 +47,9 @@ pub struct Analysed {
 
 /// Analyses a module; `whole` says that nothing but libraries comes to it.
 pub fn analyse(module: Module, functions: &[Function], whole: bool, sources: &mut Sources) -> Analysed {
-    let program = extract::extract(module, functions, whole, sources);
+    let mut program = extract::extract(module, functions, whole, sources);
+    endings::cut(&mut program);
     let mut paths = paths::Paths::default();
-    let foreign = program.globals.len() as u32 - 1;
-    let summaries = whole::solve(&program, &mut paths, |paths, function| {
-        external::summary(paths, &program.functions[function as usize], foreign)
-    });
+    let summaries = whole::solve(&program, &mut paths, |paths, function| external::summary(paths, &program, function));
     Analysed { program, paths, summaries }
 }

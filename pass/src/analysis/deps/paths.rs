@@ -57,6 +57,8 @@ pub enum Object {
     Local(u32),
     /// What an instruction allocated.
     Fresh(u32),
+    /// An exception: made since entry, but the pointers in it are not known.
+    Thrown,
     /// No object: a number that is not known.
     Number,
     /// Who knows.

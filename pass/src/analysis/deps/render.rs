@@ -9,7 +9,7 @@ use unseen_abi::deps::Offset;
 impl fmt::Display for Analysed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (function, summary) in self.program.functions.iter().zip(&self.summaries) {
-            if function.body.is_none() {
+            if !function.defined {
                 continue;
             }
             writeln!(f, "function {}", function.name)?;
@@ -19,7 +19,8 @@ impl fmt::Display for Analysed {
                 lines.iter().try_for_each(|line| writeln!(f, "  {kind} {line}"))?;
             }
             for cause in &summary.causes {
-                writeln!(f, "  opaque {} {}", cause.reason.key(), cause.name)?;
+                let kind = if cause.ends { "ends" } else { "opaque" };
+                writeln!(f, "  {kind} {} {}", cause.reason.key(), cause.name)?;
             }
         }
         Ok(())

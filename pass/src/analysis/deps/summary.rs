@@ -69,9 +69,18 @@ pub struct Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     pub reason: Reason,
+    /// Only on ways that do not return.
+    pub ends: bool,
     pub name: String,
     pub at: Option<Place>,
     pub via: Option<u32>,
+}
+
+impl Cause {
+    /// Without name or place.
+    pub fn new(reason: Reason) -> Cause {
+        Cause { reason, ends: false, name: String::new(), at: None, via: None }
+    }
 }
 
 impl Summary {
@@ -87,14 +96,17 @@ impl Summary {
         }
     }
 
-    /// Whether there may be more than is listed.
+    /// Whether there may be more than is listed in calls that return.
     pub fn hides(&self) -> bool {
-        self.causes.iter().any(|c| c.reason.hides())
+        self.causes.iter().any(|c| c.reason.hides() && !c.ends)
     }
 
+    /// Adds a cause. Of one reason the first is kept, or the first that holds for calls that return.
     pub fn add_cause(&mut self, cause: Cause) {
-        if self.causes.iter().all(|c| c.reason != cause.reason) {
-            self.causes.push(cause);
+        match self.causes.iter_mut().find(|c| c.reason == cause.reason) {
+            Some(old) if old.ends && !cause.ends => *old = cause,
+            Some(_) => {}
+            None => self.causes.push(cause),
         }
     }
 
@@ -142,7 +154,7 @@ impl Summary {
         }
         if self.effects.len() > EFFECTS * 4 {
             self.effects.truncate(EFFECTS);
-            self.add_cause(Cause { reason: Reason::Limit, name: String::new(), at: None, via: None });
+            self.add_cause(Cause::new(Reason::Limit));
         }
     }
 

@@ -3,9 +3,11 @@
 //! Functions that are only in tables of virtual functions (C++) or of trait methods (Rust) are called only through such
 //! tables, at their own offset: the languages give no other way to their addresses.
 
-use super::body::{Callee, Global, Op, Operand, Program};
+use super::body::{Callee, Global, Group, Op, Operand, Program};
+use super::paths::{add, contains};
 use crate::llvm::memory::{Layout, Shape, Type};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use unseen_abi::deps::Offset;
 
 /// How a function pointer is found.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -17,6 +19,12 @@ pub enum Slot {
     Trait(i64),
     /// In a C++ object's table, or by two loads that only look like it.
     Perhaps(i64),
+    /// In a global that never changes, at an offset, or with a stride also at any multiple of it more or less.
+    Table {
+        global: u32,
+        at: i64,
+        stride: u64,
+    },
 }
 
 /// The shapes of parameters and of the result; variadic functions have an open end.
@@ -130,25 +138,30 @@ impl Targets {
 
     /// Fills the groups of the program, and names what has only one member or none.
     pub fn resolve(&self, program: &mut Program) {
-        let members: Vec<Vec<u32>> =
-            self.asked.iter().map(|(signature, slot)| self.members(signature, *slot)).collect();
+        let group = |(signature, slot): &(Signature, Slot)| Group {
+            members: self.members(signature, *slot, program),
+            open: program.open && !matches!(slot, Slot::Table { .. }),
+        };
+        let groups: Vec<Group> = self.asked.iter().map(group).collect();
         for function in &mut program.functions {
             for inst in function.body.iter_mut().flat_map(|b| &mut b.insts) {
                 if let Op::Call { callee, .. } = &mut inst.op
                     && let Callee::Group(group) = callee
                 {
-                    match members[*group as usize][..] {
-                        [] => *callee = Callee::Nobody,
-                        [one] if !program.open => *callee = Callee::Function(one),
+                    match groups[*group as usize] {
+                        Group { ref members, .. } if members.is_empty() => *callee = Callee::Nobody,
+                        Group { ref members, open: false } if members.len() == 1 => {
+                            *callee = Callee::Function(members[0])
+                        }
                         _ => {}
                     }
                 }
             }
         }
-        program.groups = members;
+        program.groups = groups;
     }
 
-    fn members(&self, signature: &Signature, slot: Slot) -> Vec<u32> {
+    fn members(&self, signature: &Signature, slot: Slot, program: &Program) -> Vec<u32> {
         let in_table = |tables: &BTreeMap<i64, BTreeSet<u32>>, at: i64| tables.get(&at).cloned().unwrap_or_default();
         let candidates = match slot {
             Slot::Anywhere => {
@@ -158,6 +171,13 @@ impl Targets {
             }
             Slot::Virtual(at) => in_table(&self.in_virtual, at),
             Slot::Trait(at) => in_table(&self.in_trait, at),
+            Slot::Table { global, at, stride } => {
+                let wanted =
+                    if stride == 0 { Offset::At(at) } else { add(Offset::Every { stride, at: 0 }, Offset::At(at)) };
+                let pointers = program.globals[global as usize].pointers.iter();
+                let here = pointers.filter(|(at, _)| contains(wanted, Offset::At(*at as i64)));
+                here.filter_map(|(_, p)| if let Operand::Function(f) = p { Some(*f) } else { None }).collect()
+            }
             Slot::Perhaps(at) => self.free.iter().copied().chain(in_table(&self.in_virtual, at)).collect(),
         };
         candidates.into_iter().filter(|f| signature.fits(&self.signatures[*f as usize])).collect()

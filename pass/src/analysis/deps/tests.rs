@@ -4,9 +4,9 @@
 use super::body::*;
 use super::paths::{Base, Object, Paths, Set};
 use super::summary::{Span, Summary, Thing};
-use super::whole;
+use super::{endings, whole};
 use std::collections::{BTreeMap, BTreeSet};
-use unseen_abi::deps::{Offset, Param};
+use unseen_abi::deps::{Offset, Param, Reason};
 
 const WORDS: i64 = 6;
 const GLOBALS: u32 = 3;
@@ -17,11 +17,13 @@ struct Random {
     state: u64,
     /// Whether programs load pointers as numbers too.
     numbers: bool,
+    /// Whether programs do what no one can follow.
+    hidden: bool,
 }
 
 impl Random {
-    fn new(seed: u64, numbers: bool) -> Random {
-        Random { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1), numbers }
+    fn new(seed: u64, numbers: bool, hidden: bool) -> Random {
+        Random { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1), numbers, hidden }
     }
 
     fn below(&mut self, n: usize) -> usize {
@@ -53,8 +55,9 @@ fn program(random: &mut Random) -> Program {
         ..Global::default()
     });
     // Functions with the same number of parameters may be called through a pointer.
-    let groups = (0..3).map(|n| (1..=count).filter(|f| arity[*f as usize] == n).collect()).collect();
-    Program { functions, globals: globals.collect(), groups, open: false, forges: false }
+    let members = |n| (1..=count).filter(|f| arity[*f as usize] == n).collect();
+    let groups = (0..3).map(|n| Group { members: members(n), open: false }).collect();
+    Program { functions, globals: globals.collect(), groups, ..Program::default() }
 }
 
 fn body(random: &mut Random, params: usize, arity: &[usize]) -> Body {
@@ -63,41 +66,58 @@ fn body(random: &mut Random, params: usize, arity: &[usize]) -> Body {
     for number in 0..blocks {
         let start = body.insts.len() as u32;
         for _ in 0..1 + random.below(6) {
-            let op = op(random, params, body.insts.len(), arity);
+            let op = op(random, params, &body.insts, arity);
             body.insts.push(Inst { op, place: None });
         }
         let last = number + 1 == blocks;
         let mut next = Vec::new();
-        if last || random.one_in(5) {
-            let value = operand(random, params, body.insts.len());
+        if !last && random.hidden && random.one_in(5) {
+            // The process ends here, or something is thrown.
+            body.insts.push(Inst { op: Op::Opaque(Reason::Assembly, String::new()), place: None });
+        } else if last || random.one_in(5) {
+            let value = operand(random, params, &body.insts);
             body.insts.push(Inst { op: Op::Return(value), place: None });
         } else {
             next.push(number + 1);
             if random.one_in(2) {
                 next.push(random.below(blocks as usize) as u32);
             }
+            if random.hidden && random.one_in(2) {
+                let op = call(random, params, &body.insts, arity);
+                body.insts.push(Inst { op, place: None });
+            }
         }
         let end = body.insts.len() as u32;
-        let throws = matches!(body.insts[end as usize - 1].op, Op::Call { .. }) && random.one_in(3);
+        let throws = matches!(body.insts[end as usize - 1].op, Op::Call { .. }) && random.one_in(2);
         let unwind = throws.then(|| random.below(blocks as usize) as u32);
         body.blocks.push(Block { start, end, next, unwind });
     }
     body
 }
 
-fn operand(random: &mut Random, params: usize, insts: usize) -> Operand {
+fn operand(random: &mut Random, params: usize, insts: &[Inst]) -> Operand {
+    let inst = if insts.is_empty() { 0 } else { random.below(insts.len()) };
     match random.below(10) {
         0 => Operand::Number(0),
         1 => Operand::Global { global: random.below(GLOBALS as usize) as u32, at: 8 * random.below(3) as i64 },
         2..5 if params > 0 => Operand::Param(random.below(params) as u32),
-        _ if insts > 0 => Operand::Inst(random.below(insts) as u32),
+        // What gives no value is seldom of use.
+        0..9 if matches!(
+            insts.get(inst).map(|i| &i.op),
+            None | Some(Op::Store { .. } | Op::CopyBytes { .. } | Op::Opaque(..))
+        ) =>
+        {
+            Operand::Global { global: random.below(2) as u32, at: 0 }
+        }
+        _ if !insts.is_empty() => Operand::Inst(inst as u32),
         _ => Operand::Global { global: 0, at: 0 },
     }
 }
 
-fn op(random: &mut Random, params: usize, insts: usize, arity: &[usize]) -> Op {
+fn op(random: &mut Random, params: usize, insts: &[Inst], arity: &[usize]) -> Op {
     let any = |random: &mut Random| operand(random, params, insts);
     match random.below(14) {
+        0 if random.hidden && random.one_in(20) => Op::Opaque(Reason::Assembly, String::new()),
         0 => Op::Alloca,
         1 => Op::Offset { base: any(random), at: 8 * (random.below(4) as i64 - 1), stride: 0 },
         2 => Op::Offset { base: any(random), at: 8 * random.below(2) as i64, stride: 16 },
@@ -115,15 +135,19 @@ fn op(random: &mut Random, params: usize, insts: usize, arity: &[usize]) -> Op {
             from: any(random),
             length: Length::Bytes(8 * (1 + random.below(2) as u64)),
         },
-        _ if random.one_in(4) => Op::Call { callee: Callee::Function(MALLOC), args: Vec::new(), maybe: false },
-        _ => {
-            let f = 1 + random.below(arity.len() - 1);
-            let args = (0..arity[f]).map(|_| any(random)).collect();
-            let group = random.one_in(4);
-            let callee = if group { Callee::Group(arity[f] as u32) } else { Callee::Function(f as u32) };
-            Op::Call { callee, args, maybe: random.one_in(6) }
+        _ if random.one_in(4) => {
+            Op::Call { callee: Callee::Function(MALLOC), args: Vec::new(), maybe: false, ignored: false }
         }
+        _ => call(random, params, insts, arity),
     }
+}
+
+fn call(random: &mut Random, params: usize, insts: &[Inst], arity: &[usize]) -> Op {
+    let f = 1 + random.below(arity.len() - 1);
+    let args = (0..arity[f]).map(|_| operand(random, params, insts)).collect();
+    let group = random.one_in(4);
+    let callee = if group { Callee::Group(arity[f] as u32) } else { Callee::Function(f as u32) };
+    Op::Call { callee, args, maybe: random.one_in(6), ignored: false }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -228,7 +252,7 @@ impl Interpreter<'_> {
             for index in block.start as usize..block.end as usize {
                 self.fuel = self.fuel.checked_sub(1).ok_or(End)?;
                 let get = |operand: &Operand| match *operand {
-                    Operand::Number(_) | Operand::Function(_) | Operand::Unknown(_) => Word::Number,
+                    Operand::Number(_) | Operand::Function(_) | Operand::Thrown | Operand::Unknown(_) => Word::Number,
                     Operand::Param(i) => args[i as usize],
                     Operand::Inst(i) => match values[i as usize] {
                         Word::Hidden(..) => Word::Number,
@@ -287,7 +311,7 @@ impl Interpreter<'_> {
                         let function = match callee {
                             Callee::Function(f) => *f,
                             Callee::Group(g) => {
-                                let members = &program.groups[*g as usize];
+                                let members = &program.groups[*g as usize].members;
                                 members[self.random.below(members.len())]
                             }
                             Callee::Nobody => return Err(End),
@@ -303,12 +327,21 @@ impl Interpreter<'_> {
                             }
                         }
                     }
+                    Op::Opaque(..) => {
+                        let object = self.random.below(self.memory.len());
+                        let at = 8 * self.random.below(WORDS as usize) as i64;
+                        self.read(Word::Pointer(object, at))?;
+                        Word::Number
+                    }
                     Op::Return(value) => return Ok(Left::Returned(get(value))),
                     other => panic!("{other:?} is never made"),
                 };
             }
-            if self.random.one_in(20) {
+            if self.random.one_in(20) || block.next.is_empty() && !threw && !self.random.one_in(4) {
                 return Ok(Left::Threw);
+            }
+            if block.next.is_empty() && !threw {
+                return Err(End);
             }
             let next = if threw {
                 block.unwind.expect("an unwind edge")
@@ -382,7 +415,7 @@ fn covered(paths: &Paths, thing: &Thing, frame: &Frame, place: Place) -> bool {
 }
 
 fn check(program: &Program, paths: &Paths, summary: &Summary, frame: &Frame, returned: bool, seed: u64) {
-    if summary.hides() {
+    if summary.hides() || !returned && summary.causes.iter().any(|c| c.reason.hides()) {
         return;
     }
     let lists = [("read", &frame.read, &summary.reads), ("write", &frame.written, &summary.writes)];
@@ -406,18 +439,24 @@ fn check(program: &Program, paths: &Paths, summary: &Summary, frame: &Frame, ret
 }
 
 fn try_seed(seed: u64) -> usize {
-    let mut random = Random::new(seed, seed % 2 == 1);
-    let program = program(&mut random);
+    let make = || {
+        let mut random = Random::new(seed, seed % 2 == 1, seed % 4 < 2);
+        (program(&mut random), random)
+    };
+    // What is cut must never be reached: the program runs uncut.
+    let (mut cut, _) = make();
+    endings::cut(&mut cut);
+    let (program, mut random) = make();
     let mut paths = Paths::default();
-    let summaries = whole::solve(&program, &mut paths, |paths, _| {
+    let summaries = whole::solve(&cut, &mut paths, |paths, _| {
         let fresh = paths.start(Object::Fresh(0));
         Summary { returns: Set::of(fresh), ..Summary::default() }
     });
     let mut checked = 0;
-    for _ in 0..12 {
+    for _ in 0..30 {
         // Globals, and objects that arguments point to; words point anywhere.
         let objects = GLOBALS as usize + 1 + random.below(4);
-        let pointer = |random: &mut Random| match random.below(4) {
+        let pointer = |random: &mut Random| match random.below(8) {
             0 => Word::Number,
             _ => Word::Pointer(random.below(objects), 8 * random.below(3) as i64),
         };
@@ -460,7 +499,7 @@ fn no_read_is_missed() {
 fn sets_stay_small() {
     let mut sizes: BTreeMap<bool, usize> = BTreeMap::new();
     for seed in 0..300u64 {
-        let mut random = Random::new(seed, false);
+        let mut random = Random::new(seed, false, false);
         let program = program(&mut random);
         let mut paths = Paths::default();
         let summaries = whole::solve(&program, &mut paths, |_, _| Summary::default());

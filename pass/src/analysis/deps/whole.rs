@@ -1,7 +1,9 @@
 //! The whole program: callees before callers, functions that call each other until nothing changes.
 
-use super::body::{Body, Callee, Op, Program};
+use super::body::{Body, Callee, Group, Op, Program};
 use super::components::components;
+use super::endings::Endings;
+use super::order::reverse_postorder;
 use super::paths::Paths;
 use super::solve::{Known, Solver};
 use super::summary::{Cause, Summary};
@@ -54,7 +56,7 @@ fn fill_external(
 }
 
 /// Who calls whom: functions, then groups.
-fn graph(program: &Program) -> Vec<Vec<u32>> {
+pub(super) fn graph(program: &Program) -> Vec<Vec<u32>> {
     let count = program.functions.len() as u32;
     let callees = |body: &Body| {
         let mut nodes: Vec<u32> = body
@@ -71,7 +73,7 @@ fn graph(program: &Program) -> Vec<Vec<u32>> {
         nodes
     };
     let functions = program.functions.iter().map(|f| f.body.as_ref().map(callees).unwrap_or_default());
-    functions.chain(program.groups.iter().cloned()).collect()
+    functions.chain(program.groups.iter().map(|g| g.members.clone())).collect()
 }
 
 struct Summaries {
@@ -102,14 +104,17 @@ impl Summaries {
         }
         let function = &program.functions[node];
         let body = function.body.as_ref()?;
-        let mut solver = Solver::new(paths, program, function, body, self);
-        solver.solve(hidden || self.is_hidden(body));
-        Some(solver.collect())
+        let order = reverse_postorder(body);
+        let endings = Endings::of(body, &order);
+        let hidden = hidden || self.is_hidden(body, &endings);
+        let mut solver = Solver::new(paths, program, function, body, self, order);
+        solver.solve(hidden);
+        Some(solver.collect(&endings))
     }
 
-    fn group(&self, program: &Program, paths: &mut Paths, members: &[u32]) -> Summary {
+    fn group(&self, program: &Program, paths: &mut Paths, group: &Group) -> Summary {
         let mut all = Summary::default();
-        for member in members {
+        for member in &group.members {
             let mut one = self.of[*member as usize].clone();
             if program.functions[*member as usize].body.is_some() {
                 one.reads.iter_mut().chain(&mut one.writes).for_each(|e| e.via = Some(*member));
@@ -117,25 +122,34 @@ impl Summaries {
             }
             all.join(paths, &one);
         }
-        if program.open {
-            all.add_cause(Cause { reason: Reason::Indirect, name: String::new(), at: None, via: None });
+        if group.open {
+            all.add_cause(Cause::new(Reason::Indirect));
         }
         all
     }
 
-    /// Whether a function's reads are not all known anyway.
-    fn is_hidden(&self, body: &Body) -> bool {
-        body.insts.iter().any(|inst| match &inst.op {
-            Op::Opaque(reason, _) => reason.hides(),
-            Op::Call { callee, .. } => *callee == Callee::Nobody || self.callee(callee).0.hides(),
+    /// Whether the reads of calls that return are not all known anyway.
+    fn is_hidden(&self, body: &Body, endings: &Endings) -> bool {
+        let hidden = |block: u32, index: usize| match &body.insts[index].op {
+            Op::Opaque(reason, _) => reason.hides() && !endings.ends(block),
+            Op::Call { callee: Callee::Nobody, .. } => !endings.ends(block),
+            Op::Call { callee, .. } => {
+                let mut causes = self.callee(callee).0.causes.iter().filter(|c| c.reason.hides());
+                causes.any(|c| !endings.callee_ends(body, block, index, c.ends))
+            }
             _ => false,
+        };
+        (0..body.blocks.len() as u32).filter(|b| endings.is_reached(*b)).any(|number| {
+            let block = &body.blocks[number as usize];
+            (block.start as usize..block.end as usize).any(|index| hidden(number, index))
         })
     }
 
     /// Functions that call each other. What is hidden from one is hidden from all.
     fn together(&mut self, program: &Program, paths: &mut Paths, component: &[u32]) {
         let bodies = component.iter().filter_map(|n| program.functions.get(*n as usize)?.body.as_ref());
-        let mut hidden = bodies.into_iter().any(|body| self.is_hidden(body));
+        let mut hidden =
+            bodies.into_iter().any(|body| self.is_hidden(body, &Endings::of(body, &reverse_postorder(body))));
         let mut stable = false;
         for _ in 0..ROUNDS {
             stable = true;
@@ -156,7 +170,7 @@ impl Summaries {
         }
         if !stable && component.iter().all(|n| !self.of[*n as usize].hides()) {
             for node in component {
-                let cause = Cause { reason: Reason::Limit, name: String::new(), at: None, via: None };
+                let cause = Cause::new(Reason::Limit);
                 self.of[*node as usize].add_cause(cause);
             }
         }

@@ -26,6 +26,7 @@ impl Writer {
             w.list(&f.writes, Writer::dep_item);
             w.list(&f.reasons, |w, b| {
                 w.int(b.reason as u64);
+                w.int(u64::from(b.ends));
                 w.text(&b.name);
                 w.list(b.at.as_slice(), Writer::place);
                 w.list(b.via.as_slice(), |w, f| w.int(u64::from(*f)));
@@ -225,6 +226,7 @@ impl Reader<'_> {
             reasons: self.list(|r| {
                 Ok(Because {
                     reason: *Reason::ALL.get(r.int()? as usize).ok_or(Damaged)?,
+                    ends: r.flag()?,
                     name: r.text()?,
                     at: r.optional(Reader::place)?,
                     via: r.optional(Reader::int32)?,
@@ -363,6 +365,7 @@ mod tests {
                 writes: (0..2).map(&mut item).collect(),
                 reasons: vec![Because {
                     reason: Reason::ALL[random(Reason::ALL.len() as u64) as usize],
+                    ends: random(2) == 0,
                     name: "time".into(),
                     at: Some(place),
                     via: Some(0),
@@ -401,7 +404,7 @@ mod tests {
     #[test]
     fn newer_versions_are_refused_by_number() {
         let mut one = arbitrary(1).encode();
-        one[8] = 2;
-        assert_eq!(Deps::decode_all(&one), Err(Error::Newer(2)));
+        one[8] = super::super::VERSION as u8 + 1;
+        assert_eq!(Deps::decode_all(&one), Err(Error::Newer(super::super::VERSION + 1)));
     }
 }

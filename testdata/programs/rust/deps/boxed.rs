@@ -1,5 +1,6 @@
 // Memory that was just allocated is nobody's state.
 // f reads x
+// f ends panic
 #[inline(never)]
 fn boxed(x: u32) -> Box<u32> { Box::new(x) }
 #[unsafe(no_mangle)]
