@@ -5,15 +5,18 @@ mod support;
 use std::fs;
 use support::{Bench, End, Event, Store};
 use unseen_abi::access::{EXTENSION, Lies, TALLIES, TALLY_WORDS, words};
-use unseen_abi::deps::{Deps, Extent, Function, Global, Item, Offset, Path, Place, What};
+use unseen_abi::deps::{Because, Deps, Extent, Function, Global, Item, Offset, Path, Place, Reason, What};
 use unseen_abi::event::Kind;
 
-/// Two units. The first reads `*p`, as its set says, and `secret` (variable 0), which its set has only if `honest`.
-fn sets(honest: bool) -> String {
+/// Two units. The first reads `*p`, as its set says, and `secret` (variable 0), which its set has only if `honest`. The sets may say
+/// nothing of calls that do not return.
+fn sets(honest: bool, hide_at_end: bool) -> String {
     let item = |path, n| {
         let place = Place { path, offset: Offset::At(0), extent: Extent::Bytes(n) };
         Item { what: What::Memory(place), at: None, via: None }
     };
+    let panics = Because { reason: Reason::Panic, ends: true, name: String::new(), at: None, via: None };
+    let reasons = if hide_at_end { vec![panics] } else { Vec::new() };
     let mut reads = vec![item(0, 4)];
     if honest {
         reads.push(item(1, 8));
@@ -23,8 +26,8 @@ fn sets(honest: bool) -> String {
         globals: vec![global],
         paths: vec![Path::Param(0), Path::Global(0)],
         functions: vec![
-            Function { reads: reads.clone(), ..Function::default() },
-            Function { function: 1, reads, ..Function::default() },
+            Function { reads: reads.clone(), reasons: reasons.clone(), ..Function::default() },
+            Function { function: 1, reads, reasons, ..Function::default() },
         ],
         ..Deps::default()
     };
@@ -34,7 +37,10 @@ fn sets(honest: bool) -> String {
 
 /// A program with these sets that does `body` in `main`.
 fn source(honest: bool, body: &str) -> String {
-    let words = sets(honest);
+    source_with(&sets(honest, false), body)
+}
+
+fn source_with(words: &str, body: &str) -> String {
     format!(
         r#"
         #include <pthread.h>
@@ -172,6 +178,20 @@ fn a_unit_that_is_jumped_out_of_is_over() {
     let store = Bench::new().run(&source(true, body), End::Exit(0));
     assert_eq!(misses(&store), []);
     assert_eq!(tallies(&store)[1][..2], [1, 1]);
+}
+
+#[test]
+fn what_calls_read_that_do_not_return_is_held_back() {
+    let body = "if (!setjmp(to)) outer(&value, 1, to); unit(&value); outer(&value, 0, to);";
+    let store = Bench::new().run(&source_with(&sets(false, true), body), End::Exit(0));
+    // All calls of the first unit return, and one of two of the second.
+    let mut found: Vec<_> = misses(&store).into_iter().map(|e| (e.fields[3].clone(), e.fields[8].clone())).collect();
+    found.sort();
+    assert_eq!(found, [("0".into(), "1 0 ".into()), ("1".into(), "1 0 ".into())]);
+    assert_eq!((tallies(&store)[0][5], tallies(&store)[1][5]), (24, 8));
+    let never = "if (!setjmp(to)) outer(&value, 1, to); if (!setjmp(to)) outer(&value, 1, to);";
+    let store = Bench::new().run(&source_with(&sets(false, true), never), End::Exit(0));
+    assert!(misses(&store).iter().all(|miss| miss.fields[3] == "0"), "{:#?}", misses(&store));
 }
 
 #[test]

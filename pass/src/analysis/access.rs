@@ -21,7 +21,7 @@ pub struct AccessPlan {
 pub struct Unit {
     pub function: Function,
     pub points: Vec<Point>,
-    /// Before these it is left.
+    /// Before these it returns.
     pub ends: Vec<Inst>,
 }
 
@@ -71,7 +71,7 @@ pub fn plan(module: Module, functions: &[Function], units: &[u32], plan: &mut Pl
                     out.sites.push(Site { function: *number, at: sources.place(inst) });
                     unit.points.extend(actions.drain(..).map(|action| Point { at: inst, action, site }));
                 }
-                let is_end = matches!(inst.opcode(), Opcode::LLVMRet | Opcode::LLVMResume) || inst.is_must_tail();
+                let is_end = inst.opcode() == Opcode::LLVMRet || inst.is_must_tail();
                 if is_end && ends.is_none() {
                     ends = Some(inst);
                 }

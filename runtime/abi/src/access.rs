@@ -54,6 +54,8 @@ pub const FIXED: u64 = u64::MAX - 1;
 
 /// Flag in a unit's second word: its set may miss reads, so that there is nothing to check.
 pub const HIDES: u64 = 1 << 32;
+/// In the second word of a unit: its set may miss what a call reads that does not return.
+pub const HIDES_AT_END: u64 = 1 << 33;
 /// A global that lies elsewhere: its address is not known.
 pub const NOWHERE: u64 = u64::MAX;
 /// Flag in a global's first word: the number is that of a thread's own variable, for `resolve`.
@@ -103,6 +105,17 @@ pub enum Extent {
     Object,
     ByParam { param: u32, scale: u64 },
     ByMemory { path: u32, at: i64, size: u64, scale: u64 },
+}
+
+/// A unit's set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unit {
+    /// How many places it has.
+    pub places: u32,
+    /// It may miss some.
+    pub hides: bool,
+    /// It may miss what a call reads that does not return.
+    pub hides_at_end: bool,
 }
 
 /// As [`crate::deps::Place`].
@@ -189,15 +202,15 @@ impl Sets<'_> {
         Some(offset(self.word(at)?, self.word(at + 1)?))
     }
 
-    /// How many places a unit's set has, and whether it may miss some.
-    pub fn unit(&self, number: u32) -> Option<(u32, bool)> {
+    /// What is known of a unit's set.
+    pub fn unit(&self, number: u32) -> Option<Unit> {
         let [globals, paths, units, _] = self.counts()?;
         let number = number as usize;
         if number >= units {
             return None;
         }
         let second = self.word(HEAD + globals * GLOBAL + paths * PATH + number * UNIT + 1)?;
-        Some((second as u32, second & HIDES != 0))
+        Some(Unit { places: second as u32, hides: second & HIDES != 0, hides_at_end: second & HIDES_AT_END != 0 })
     }
 
     /// The n-th place of a unit's set.

@@ -2,6 +2,7 @@
 //! the runtime has no thread-local storage of its own.
 
 use super::bytes::{Bytes, LINE, bits};
+use super::misses::Held;
 use super::walk::Room;
 use crate::{arch, sys};
 use core::ptr;
@@ -30,6 +31,7 @@ pub struct Watch {
     pub number: u64,
     pub set: u64,
     pub read: u64,
+    pub held: Held,
     pub bytes: Bytes,
 }
 

@@ -70,7 +70,7 @@ pub struct Room {
 impl Walk<'_> {
     /// Walks the set of a unit.
     pub fn run(mut self, unit: u32) -> Result<Walked, Stop> {
-        let (count, _) = self.sets.unit(unit).ok_or(Stop::Unknown)?;
+        let count = self.sets.unit(unit).ok_or(Stop::Unknown)?.places;
         let mut walked = Walked::default();
         for n in 0..count {
             let place = self.sets.place(unit, n).ok_or(Stop::Unknown)?;

@@ -41,7 +41,7 @@ pub fn enter(record: *const AccessRecord, unit: u32, arguments: *const u64, coun
         if is_due {
             // SAFETY: null, or a byte for each unit.
             let chosen = module.chosen.is_null() || unsafe { *module.chosen.add(unit as usize) } != 0;
-            let hides = sets.unit(unit).is_none_or(|(_, hides)| hides);
+            let hides = sets.unit(unit).is_none_or(|set| set.hides);
             let next = match (chosen && !hides, has_time(thread)) {
                 (false, _) => COUNTED,
                 (true, false) => LATER,
@@ -121,6 +121,7 @@ fn watch(thread: &mut Thread, module: &Watched, sets: Sets<'_>, unit: u32, argum
             thread.begun += 1;
             (watch.frame, watch.record, watch.unit, watch.foreign) = (frame, module.record, unit, foreign);
             (watch.set, watch.read, watch.number) = (bytes, 0, thread.begun);
+            watch.held.reset(sets.unit(unit).is_some_and(|set| set.hides_at_end));
             thread.watching += 1;
             thread.note_innermost();
             if begins {
@@ -138,10 +139,13 @@ fn watch(thread: &mut Thread, module: &Watched, sets: Sets<'_>, unit: u32, argum
     }
 }
 
-/// The unit with that frame is left.
+/// The unit with that frame returns.
 pub fn leave(frame: usize) {
     if is_active() {
-        thread::with(|thread| drop_dead(thread, frame));
+        thread::with(|thread| {
+            misses::release(thread, frame);
+            drop_dead(thread, frame);
+        });
     }
 }
 

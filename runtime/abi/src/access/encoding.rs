@@ -45,7 +45,9 @@ pub fn words(from: &deps::Deps, lies: &[Lies]) -> Vec<u64> {
             });
         }
         let count = (items.len() / ITEM - first) as u64;
-        units.extend([first as u64, count | if function.hides() { HIDES } else { 0 }]);
+        let hides = if function.hides() { HIDES } else { 0 };
+        let hides_at_end = if function.hides_at_end() { HIDES_AT_END } else { 0 };
+        units.extend([first as u64, count | hides | hides_at_end]);
     }
     let mut out = vec![
         from.globals.len() as u64,
