@@ -1,4 +1,5 @@
-//! Which object an address belongs to: the variables of modules and what was allocated, by blocks of 4096 bytes.
+//! Which object an address belongs to: the variables of modules and what was allocated, by the blocks of memory they lie in. Small
+//! objects are many and go by small blocks, large ones by large blocks.
 //!
 //! What somebody else allocated (the C library for itself) is not known here.
 
@@ -7,7 +8,10 @@ use crate::{arena, sys};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-const BLOCK: usize = 4096;
+const SMALL_BLOCK: usize = 256;
+const LARGE_BLOCK: usize = 4096;
+/// Up to this size an object is small.
+const SMALL: usize = 1024;
 const BUCKETS: usize = 1 << 16;
 /// Objects with more blocks are not kept.
 const MOST_BLOCKS: usize = 1 << 18;
@@ -114,7 +118,9 @@ impl Locked {
     }
 
     fn find(&self, address: usize) -> Option<Object> {
-        self.find_in(address / BLOCK, |o| (o.start..o.end()).contains(&address))
+        let is_it = |o: &Object| (o.start..o.end()).contains(&address);
+        let [small, large] = [SMALL_BLOCK, LARGE_BLOCK].map(|size| number(address, size));
+        self.find_in(small, is_it).or_else(|| self.find_in(large, is_it))
     }
 
     fn find_in(&self, block: usize, is_it: impl Fn(&Object) -> bool) -> Option<Object> {
@@ -131,16 +137,17 @@ impl Locked {
     }
 
     fn insert(&mut self, object: Object) {
-        let blocks = blocks(&object);
-        if object.size == 0 || blocks.len() > MOST_BLOCKS {
+        if object.size == 0 || object.size / LARGE_BLOCK > MOST_BLOCKS {
             return;
         }
-        for block in blocks.clone() {
-            while let Some(old) = self.find_in(block, |o| o.start < object.end() && object.start < o.end()) {
-                self.take_out(old);
+        for size in [SMALL_BLOCK, LARGE_BLOCK] {
+            for block in blocks(&object, size) {
+                while let Some(old) = self.find_in(block, |o| o.start < object.end() && object.start < o.end()) {
+                    self.take_out(old);
+                }
             }
         }
-        for block in blocks {
+        for block in blocks(&object, block_size(&object)) {
             let Some(node) = self.new_node() else { return };
             let bucket = self.bucket(block);
             // SAFETY: a node that nobody else has, and a bucket of the table.
@@ -152,13 +159,15 @@ impl Locked {
     }
 
     fn remove(&mut self, start: usize) {
-        if let Some(object) = self.find_in(start / BLOCK, |o| o.start == start) {
+        let [small, large] = [SMALL_BLOCK, LARGE_BLOCK].map(|size| number(start, size));
+        let is_it = |o: &Object| o.start == start;
+        if let Some(object) = self.find_in(small, is_it).or_else(|| self.find_in(large, is_it)) {
             self.take_out(object);
         }
     }
 
     fn take_out(&mut self, object: Object) {
-        for block in blocks(&object) {
+        for block in blocks(&object, block_size(&object)) {
             let mut link = self.bucket(block);
             // SAFETY: links are buckets or `next` fields of nodes, which live for ever; the lock is ours.
             unsafe {
@@ -187,9 +196,18 @@ impl Locked {
     }
 }
 
-fn blocks(object: &Object) -> core::ops::Range<usize> {
+fn block_size(object: &Object) -> usize {
+    if object.size <= SMALL { SMALL_BLOCK } else { LARGE_BLOCK }
+}
+
+/// The number of the block of that size in which an address lies; blocks of different sizes have different numbers.
+fn number(address: usize, size: usize) -> usize {
+    address / size * 2 + usize::from(size == LARGE_BLOCK)
+}
+
+fn blocks(object: &Object, size: usize) -> impl Iterator<Item = usize> + use<> {
     let last = object.end().saturating_sub(1);
-    object.start / BLOCK..last / BLOCK + 1
+    (object.start / size..last / size + 1).map(move |block| number(block * size, size))
 }
 
 #[cfg(test)]
