@@ -232,7 +232,7 @@ pub fn allocation(name: &str) -> Option<Length> {
     Some(match name {
         "malloc" | "valloc" | "__rust_alloc" | "__rust_alloc_zeroed" | "__cxa_allocate_exception" => Argument(0),
         "calloc" => Product(0, 1),
-        "realloc" | "aligned_alloc" | "memalign" => Argument(1),
+        "realloc" | "aligned_alloc" | "memalign" | "mmap" | "mmap64" => Argument(1),
         "reallocarray" => Product(1, 2),
         "posix_memalign" => Argument(2),
         "__rust_realloc" => Argument(3),
@@ -244,7 +244,8 @@ pub fn allocation(name: &str) -> Option<Length> {
 
 /// Which argument points to the memory that a function of that name gives back.
 pub fn freed(name: &str) -> Option<u8> {
-    let frees = matches!(name, "free" | "cfree" | "realloc" | "reallocarray" | "__rust_dealloc" | "__rust_realloc");
+    let frees =
+        matches!(name, "free" | "cfree" | "munmap" | "realloc" | "reallocarray" | "__rust_dealloc" | "__rust_realloc");
     (frees || name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv")).then_some(0)
 }
 
