@@ -67,7 +67,8 @@ fn build(flags: &[&str]) -> (PathBuf, PathBuf) {
         text(Command::new(compiler).args(flags).arg("-o").arg(&out).arg(&source));
         out
     };
-    (make(&wrapper, "ours"), make(&llvm("clang"), "plain"))
+    // Names of one length: where the stack begins depends on it.
+    (make(&wrapper, "ours"), make(&llvm("clang"), "them"))
 }
 
 fn line_of(program: &Path, function: &str) -> String {
