@@ -29,6 +29,7 @@ unseen_abi::for_each_access_hook!(define);
 mod answer {
     use super::*;
     use crate::access::{self, watch};
+    use crate::arch;
 
     pub fn enter_module(record: *const AccessRecord) {
         // SAFETY: null, or the constant that the pass emitted, which stays until the module leaves.
@@ -52,16 +53,19 @@ mod answer {
         watch::leave(frame);
     }
 
+    #[inline(always)]
     pub fn read(address: usize, size: u64, site: i32) {
-        watch::read(address, size as usize, site as u32);
+        watch::read(address, size as usize, site as u32, arch::callers_frame());
     }
 
+    #[inline(always)]
     pub fn text(address: usize, site: i32) {
-        watch::read_text(address, site as u32);
+        watch::read_text(address, site as u32, arch::callers_frame());
     }
 
+    #[inline(always)]
     pub fn write(address: usize, size: u64) {
-        watch::write(address, size as usize);
+        watch::write(address, size as usize, arch::callers_frame());
     }
 
     pub fn new(address: usize, size: u64) {

@@ -16,6 +16,8 @@ const COUNTED: i32 = 1023;
 const LATER: i32 = 255;
 /// After so much CPU time, in ns, it is time to look where there is memory.
 const LOOK: u64 = 10_000_000;
+/// No stack is larger.
+const LARGEST_STACK: usize = 1 << 32;
 /// So many hooks between two looks at the clock.
 const TICKS: u32 = 1 << 12;
 
@@ -264,8 +266,16 @@ fn pieces(address: usize, size: usize, mut f: impl FnMut(usize, usize)) {
     }
 }
 
-/// Memory is about to be read.
-pub fn read(address: usize, size: usize, site: u32) {
+/// A unit with that frame is at work: those below were jumped out of, or something was thrown through them.
+fn drop_below(thread: &mut Thread, frame: usize) {
+    let here = arch::stack_pointer();
+    // Units have frame pointers. If whoever calls has none, this may be anything.
+    let is_frame = (here..here.saturating_add(LARGEST_STACK)).contains(&frame);
+    drop_dead(thread, if is_frame { frame - 1 } else { here });
+}
+
+/// Memory is about to be read by the unit with that frame.
+pub fn read(address: usize, size: usize, site: u32, frame: usize) {
     if !is_active() || size == 0 {
         return;
     }
@@ -273,7 +283,7 @@ pub fn read(address: usize, size: usize, site: u32) {
         if thread.watching == 0 || thread.is_done(address, size) {
             return;
         }
-        drop_dead(thread, arch::stack_pointer());
+        drop_below(thread, frame);
         pieces(address, size, |address, size| {
             let mut missed = [0_u64; WATCHED];
             let mut any = false;
@@ -295,18 +305,18 @@ pub fn read(address: usize, size: usize, site: u32) {
 }
 
 /// A text is about to be read.
-pub fn read_text(address: usize, site: u32) {
+pub fn read_text(address: usize, site: u32, frame: usize) {
     if is_watching() {
-        read(address, Memory::new().text_length(address, MOST), site);
+        read(address, Memory::new().text_length(address, MOST), site, frame);
     }
 }
 
-/// Memory is written.
-pub fn write(address: usize, size: usize) {
+/// Memory is written by the unit with that frame.
+pub fn write(address: usize, size: usize, frame: usize) {
     if is_active() && size > 0 {
         thread::with(|thread| {
             if thread.watching > 0 && !thread.is_done(address, size) {
-                drop_dead(thread, arch::stack_pointer());
+                drop_below(thread, frame);
                 written(thread, address, size);
                 tick(thread);
             }

@@ -49,6 +49,16 @@ pub fn stack_pointer() -> usize {
     pointer
 }
 
+/// The frame of whoever called the function into which this is inlined. That function has a frame pointer: `scripts/build-runtime`
+/// sees to it.
+#[inline(always)]
+pub fn callers_frame() -> usize {
+    let frame;
+    // SAFETY: reads what the function itself put there.
+    unsafe { asm!("ldr {}, [x29]", out(reg) frame, options(nostack, preserves_flags, readonly)) };
+    frame
+}
+
 /// Whether a call instruction ends there. `read` gives numbers of so many bytes.
 pub fn follows_call(address: usize, mut read: impl FnMut(usize, usize) -> Option<u64>) -> bool {
     // bl, blr
