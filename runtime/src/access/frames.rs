@@ -3,10 +3,9 @@
 //! Code without frame pointers may hold anything there. What is taken for a frame lies above the one before and has the address
 //! behind a call instruction as its return address.
 
-use super::memory::Memory;
+use super::memory::{Memory, WORD};
 use crate::arch;
 
-const WORD: usize = size_of::<usize>();
 /// How many frames are looked for, and how large one may be.
 const MOST: usize = 256;
 const LARGEST: usize = 1 << 20;

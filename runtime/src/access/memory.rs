@@ -7,7 +7,8 @@ use super::thread;
 use crate::sys;
 
 const PAGE: usize = 4096;
-const WORD: usize = size_of::<usize>();
+/// Bytes of a pointer.
+pub const WORD: usize = size_of::<usize>();
 /// How many pages are remembered.
 const PAGES: usize = 64;
 
