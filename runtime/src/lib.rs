@@ -45,6 +45,7 @@ mod arch;
 mod arena;
 mod confinement;
 mod cover;
+mod define;
 mod environment;
 mod fork;
 #[cfg(not(unseen_part = "access"))]

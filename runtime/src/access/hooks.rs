@@ -2,28 +2,11 @@
 //!
 //! Each may be called before `main`, from signal handlers, from several threads at once and after `fork`.
 
+use crate::define::define_hooks;
 use crate::run;
 use unseen_abi::access::AccessRecord;
 
-macro_rules! rust_type {
-    (void) => { () };
-    (access) => { *const AccessRecord };
-    (any) => { usize };
-    (i64) => { u64 };
-    (i32) => { i32 };
-}
-
-macro_rules! define {
-    ($($(#[$doc:meta])* $constant:ident $name:ident $symbol:literal
-        ($($param:ident: $ty:tt),*) -> $result:tt;)*) => {
-        $($(#[$doc])*
-        #[unsafe(export_name = $symbol)]
-        extern "C" fn $name($($param: rust_type!($ty)),*) -> rust_type!($result) {
-            answer::$name($($param),*)
-        })*
-    };
-}
-unseen_abi::for_each_access_hook!(define);
+unseen_abi::for_each_access_hook!(define_hooks);
 
 /// What each hook does, by its name in the list.
 mod answer {
