@@ -5,6 +5,8 @@
 //! loaded). The runtime reads the former through [`Sets`]; the driver reads the latter, and the files of [`Header`] and
 //! [`Tally`] that the runtime leaves.
 
+pub use crate::place::{Extent, Offset, Place};
+
 /// The part of a module record that belongs to `access`.
 #[repr(C)]
 #[derive(Debug)]
@@ -89,24 +91,6 @@ pub enum Path {
     },
 }
 
-/// As [`crate::deps::Offset`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Offset {
-    At(i64),
-    Every { stride: u64, at: u64 },
-}
-
-/// As [`crate::deps::Extent`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Extent {
-    Bytes(u64),
-    Text,
-    Rest,
-    Object,
-    ByParam { param: u32, scale: u64 },
-    ByMemory { path: u32, at: i64, size: u64, scale: u64 },
-}
-
 /// A unit's set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unit {
@@ -116,14 +100,6 @@ pub struct Unit {
     pub hides: bool,
     /// It may miss what a call reads that does not return.
     pub hides_at_end: bool,
-}
-
-/// As [`crate::deps::Place`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
-    pub path: u32,
-    pub offset: Offset,
-    pub extent: Extent,
 }
 
 /// Where a global lies.

@@ -21,6 +21,7 @@ pub mod mechanism;
 pub mod models;
 pub mod module;
 pub mod options;
+mod place;
 pub mod returns;
 pub mod sections;
 pub mod store;

@@ -36,12 +36,12 @@ pub fn words(from: &deps::Deps, lies: &[Lies]) -> Vec<u64> {
             let [stride, at] = offset_words(place.offset);
             items.extend([u64::from(place.path), stride, at]);
             items.extend(match place.extent {
-                deps::Extent::Bytes(n) => [0, n, 0, 0],
-                deps::Extent::Text => [1, 0, 0, 0],
-                deps::Extent::Rest => [2, 0, 0, 0],
-                deps::Extent::Object => [3, 0, 0, 0],
-                deps::Extent::ByParam { param, scale } => [4, u64::from(param), scale, 0],
-                deps::Extent::ByMemory { path, at, size, scale } => [5 | u64::from(path) << 32, at as u64, size, scale],
+                Extent::Bytes(n) => [0, n, 0, 0],
+                Extent::Text => [1, 0, 0, 0],
+                Extent::Rest => [2, 0, 0, 0],
+                Extent::Object => [3, 0, 0, 0],
+                Extent::ByParam { param, scale } => [4, u64::from(param), scale, 0],
+                Extent::ByMemory { path, at, size, scale } => [5 | u64::from(path) << 32, at as u64, size, scale],
             });
         }
         let count = (items.len() / ITEM - first) as u64;
@@ -66,10 +66,10 @@ pub fn words(from: &deps::Deps, lies: &[Lies]) -> Vec<u64> {
     [out, paths, units, offsets, items].concat()
 }
 
-fn offset_words(offset: deps::Offset) -> [u64; 2] {
+fn offset_words(offset: Offset) -> [u64; 2] {
     match offset {
-        deps::Offset::At(at) => [0, at as u64],
-        deps::Offset::Every { stride, at } => [stride.max(1), at],
+        Offset::At(at) => [0, at as u64],
+        Offset::Every { stride, at } => [stride.max(1), at],
     }
 }
 

@@ -44,16 +44,16 @@ impl Heap {
     /// What a path says, put as plainly as can be.
     fn pointers(&self, paths: &[deps::Path], path: u32, param: usize) -> BTreeSet<usize> {
         let pointer = |value: &usize| self.object(*value).is_some();
-        let at = |p: usize, o: &deps::Offset| -> Vec<usize> {
+        let at = |p: usize, o: &Offset| -> Vec<usize> {
             match *o {
-                deps::Offset::At(n) => vec![p.wrapping_add_signed(n as isize)],
-                deps::Offset::Every { stride, at } => {
+                Offset::At(n) => vec![p.wrapping_add_signed(n as isize)],
+                Offset::Every { stride, at } => {
                     let steps = |a: &usize| (*a as i64 - (p as u64 + at) as i64) % stride as i64 == 0;
                     self.object(p).unwrap().filter(steps).collect()
                 }
             }
         };
-        let follow = |from: &BTreeSet<usize>, o: &deps::Offset| -> BTreeSet<usize> {
+        let follow = |from: &BTreeSet<usize>, o: &Offset| -> BTreeSet<usize> {
             let places = from.iter().flat_map(|p| at(*p, o));
             places.filter_map(|a| self.word(a)).filter(pointer).collect()
         };
@@ -109,7 +109,7 @@ fn walk(words: &[u64], arguments: &[u64], bytes: &mut Bytes) -> Result<Walked, S
     Walk { sets, record: &record, arguments, frame, frames: &[frame], room, bytes, memory, steps: 0 }.run(0)
 }
 
-fn set(paths: Vec<deps::Path>, places: &[deps::Place]) -> Vec<u64> {
+fn set(paths: Vec<deps::Path>, places: &[Place]) -> Vec<u64> {
     let reads = places.iter().map(|p| deps::Item { what: deps::What::Memory(*p), at: None, via: None }).collect();
     let function = deps::Function { reads, ..deps::Function::default() };
     words(&deps::Deps { paths, functions: vec![function], ..deps::Deps::default() }, &[])
@@ -125,8 +125,8 @@ fn walks_agree_with_the_meaning_of_paths() {
     for round in 0..600 {
         let heap = Heap::new(&mut next);
         let offset = |next: &mut dyn FnMut(usize) -> usize| match next(2) {
-            0 => deps::Offset::At(8 * next(3) as i64),
-            _ => deps::Offset::Every { stride: 8 * (1 + next(2) as u64), at: 0 },
+            0 => Offset::At(8 * next(3) as i64),
+            _ => Offset::Every { stride: 8 * (1 + next(2) as u64), at: 0 },
         };
         let mut paths = vec![deps::Path::Param(0)];
         // What is reached is not followed any further: nothing is left that could be.
@@ -141,7 +141,7 @@ fn walks_agree_with_the_meaning_of_paths() {
         let path = paths.len() as u32 - 1;
         let size = 1 + next(8) as u64;
         let whole = matches!(paths[path as usize], deps::Path::Reach { .. });
-        let extent = if whole { deps::Extent::Object } else { deps::Extent::Bytes(size) };
+        let extent = if whole { Extent::Object } else { Extent::Bytes(size) };
         let param = heap.address(0, next(heap.0[0].len() - 2));
         let mut expected = BTreeSet::new();
         for pointer in heap.pointers(&paths, path, param) {
@@ -151,7 +151,7 @@ fn walks_agree_with_the_meaning_of_paths() {
                 expected.extend(pointer..pointer + size as usize);
             }
         }
-        let words = set(paths.clone(), &[deps::Place { path, offset: deps::Offset::At(0), extent }]);
+        let words = set(paths.clone(), &[Place { path, offset: Offset::At(0), extent }]);
         let mut bytes = Bytes::new();
         let walked = walk(&words, &[param as u64], &mut bytes).unwrap();
         assert_eq!(walked.bytes, expected.len() as u64, "round {round}: {paths:?}");
@@ -167,23 +167,23 @@ fn walks_agree_with_the_meaning_of_paths() {
 fn extents_are_read_from_memory_and_arguments() {
     let text = b"seven!!\0rest of it".to_vec();
     let lengths = [3_u32, 5];
-    let place = |extent| deps::Place { path: 0, offset: deps::Offset::At(0), extent };
+    let place = |extent| Place { path: 0, offset: Offset::At(0), extent };
     let paths = || vec![deps::Path::Param(0), deps::Path::Param(1)];
     let size = |extent| {
         let arguments = [text.as_ptr().addr() as u64, lengths.as_ptr().addr() as u64, 4];
         walk(&set(paths(), &[place(extent)]), &arguments, &mut Bytes::new()).unwrap().bytes
     };
-    assert_eq!(size(deps::Extent::Text), 8);
-    assert_eq!(size(deps::Extent::ByParam { param: 2, scale: 3 }), 12);
-    assert_eq!(size(deps::Extent::ByMemory { path: 1, at: 4, size: 4, scale: 2 }), 10);
+    assert_eq!(size(Extent::Text), 8);
+    assert_eq!(size(Extent::ByParam { param: 2, scale: 3 }), 12);
+    assert_eq!(size(Extent::ByMemory { path: 1, at: 4, size: 4, scale: 2 }), 10);
 }
 
 #[test]
 fn pointers_into_nowhere_add_nothing_and_do_not_fault() {
-    let deref = deps::Path::Deref { from: 0, at: deps::Offset::At(0) };
-    let closure = deps::Path::Closure { from: 0, at: vec![deps::Offset::At(0)] };
+    let deref = deps::Path::Deref { from: 0, at: Offset::At(0) };
+    let closure = deps::Path::Closure { from: 0, at: vec![Offset::At(0)] };
     for path in [deref, closure] {
-        let place = deps::Place { path: 1, offset: deps::Offset::At(0), extent: deps::Extent::Text };
+        let place = Place { path: 1, offset: Offset::At(0), extent: Extent::Text };
         let words = set(vec![deps::Path::Param(0), path], &[place]);
         for wild in [0, 8, 0x10_0000, 0x7fff_ffff_f000, u64::MAX - 4] {
             assert_eq!(walk(&words, &[wild], &mut Bytes::new()), Ok(Walked::default()), "{wild:#x}");
@@ -193,13 +193,13 @@ fn pointers_into_nowhere_add_nothing_and_do_not_fault() {
 
 #[test]
 fn what_can_not_be_walked_is_said_to_be_so() {
-    let paths = vec![deps::Path::Variadic, deps::Path::Deref { from: 0, at: deps::Offset::At(0) }];
-    let place = deps::Place { path: 1, offset: deps::Offset::At(0), extent: deps::Extent::Text };
+    let paths = vec![deps::Path::Variadic, deps::Path::Deref { from: 0, at: Offset::At(0) }];
+    let place = Place { path: 1, offset: Offset::At(0), extent: Extent::Text };
     assert_eq!(walk(&set(paths, &[place]), &[], &mut Bytes::new()), Err(Stop::Unknown));
     let object = vec![0_u8; MOST + 1];
     objects::insert(object.as_ptr().addr(), object.len(), objects::Kind::Heap);
-    let every = deps::Offset::Every { stride: 16, at: 0 };
-    let place = deps::Place { path: 0, offset: every, extent: deps::Extent::Bytes(4) };
+    let every = Offset::Every { stride: 16, at: 0 };
+    let place = Place { path: 0, offset: every, extent: Extent::Bytes(4) };
     let arguments = [object.as_ptr().addr() as u64];
     let walked = walk(&set(vec![deps::Path::Param(0)], &[place]), &arguments, &mut Bytes::new());
     objects::remove(object.as_ptr().addr());
