@@ -30,12 +30,24 @@
 
 using namespace llvm;
 
+extern "C" {
+// pass/src/plugin.rs
+const char *unseen_pass_off_attribute(size_t *Length);
+const char *unseen_pass_counters(size_t *Length);
+const char *unseen_pass_epoch(size_t *Length);
+}
+
 namespace {
 
-// pass/src/emit.rs and pass/src/instrument/off.rs
-constexpr StringLiteral Attribute = "unseen-off";
-constexpr StringLiteral Counters = "__unseen_counters";
-constexpr StringLiteral Epoch = "__unseen_epoch";
+// What the pass calls them.
+StringRef name(const char *(*Ask)(size_t *Length)) {
+  size_t Length;
+  const char *Text = Ask(&Length);
+  return {Text, Length};
+}
+const StringRef Attribute = name(unseen_pass_off_attribute);
+const StringRef Counters = name(unseen_pass_counters);
+const StringRef Epoch = name(unseen_pass_epoch);
 
 /// The instructions of the branch at the entrance. LLVM does not publish a target's own names, so they are looked up.
 struct Entrance {

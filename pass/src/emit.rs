@@ -16,9 +16,11 @@ use unseen_abi::module::{COUNTER_PAGE, ModuleRecord};
 use unseen_abi::{ABI_VERSION, hooks, sections};
 
 const DONE_FLAG: &str = "unseen";
-const COUNTERS: &str = "__unseen_counters";
+/// The counters; `shim/off.cpp` finds probes by it.
+pub const COUNTERS: &str = "__unseen_counters";
 const PROBE: &str = "__unseen_probe";
-const EPOCH: &str = "__unseen_epoch";
+/// The epoch; `shim/off.cpp` makes functions look at it.
+pub const EPOCH: &str = "__unseen_epoch";
 const RECORD: &str = "__unseen_module";
 const ACCESS: &str = "__unseen_access";
 const SETS: &str = "__unseen_access_sets";

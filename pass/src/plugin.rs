@@ -1,6 +1,8 @@
 //! Where LLVM comes in: the plugin's entry point and what the shim asks.
 
+use crate::emit;
 use crate::instrument::cover::Loops;
+use crate::instrument::off;
 use crate::llvm::{Function, Module};
 use crate::options::{self, Options};
 use std::ffi::{c_char, c_int, c_void};
@@ -88,6 +90,29 @@ unsafe extern "C" fn unseen_pass_drop_repeats(function: *mut c_void) -> bool {
 unsafe extern "C" fn unseen_pass_has_gates(module: *mut c_void) -> bool {
     // SAFETY: see above.
     crate::has_gates(unsafe { Module::from_raw(module.cast()) })
+}
+
+/// What [`off`] marks functions with.
+#[unsafe(no_mangle)]
+extern "C" fn unseen_pass_off_attribute(length: &mut usize) -> *const u8 {
+    text(off::ATTRIBUTE, length)
+}
+
+/// The name of the counters.
+#[unsafe(no_mangle)]
+extern "C" fn unseen_pass_counters(length: &mut usize) -> *const u8 {
+    text(emit::COUNTERS, length)
+}
+
+/// The name of the epoch.
+#[unsafe(no_mangle)]
+extern "C" fn unseen_pass_epoch(length: &mut usize) -> *const u8 {
+    text(emit::EPOCH, length)
+}
+
+fn text(text: &'static str, length: &mut usize) -> *const u8 {
+    *length = text.len();
+    text.as_ptr()
 }
 
 /// Whether the pass runs in the compiler, on one translation unit.

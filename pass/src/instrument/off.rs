@@ -3,8 +3,8 @@
 
 use crate::llvm::Global;
 
-/// Known to `shim/off.cpp`.
-const ATTRIBUTE: &str = "unseen-off";
+/// What `shim/off.cpp` looks for.
+pub const ATTRIBUTE: &str = "unseen-off";
 
 /// Marks the functions that set counters. Returns whether there are any.
 pub fn run(counters: Global) -> bool {
