@@ -55,8 +55,7 @@ fn run(role: &str) -> Result<ExitCode, Failure> {
             }
         }
         // LLVM's strip would take what is not loaded; GNU's leaves it.
-        let ours = [sections::MANIFEST, sections::INPUTS, sections::DECLINED];
-        words.splice(0..0, ours.map(|name| format!("--keep-section={name}").into()));
+        words.splice(0..0, sections::ALL.iter().map(|name| format!("--keep-section={name}").into()));
     }
     let tool = llvm.tool(&format!("llvm-{name}"));
     let error = Command::new(&tool).args(&words).exec();

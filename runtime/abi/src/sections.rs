@@ -1,25 +1,31 @@
-//! Names of sections in the programs we build.
+//! Names of sections in the programs we build. None is loaded at run time: tools that strip programs are asked to leave them.
 
-/// Manifests: one after another, each as [`crate::manifest`] encodes it. Not loaded at run time.
-/// Written by the pass (`emit`), once per program, or once per translation unit without LTO; the linker
-/// concatenates. Read by the driver.
-pub const MANIFEST: &str = ".unseen.manifest";
+macro_rules! sections {
+    ($($(#[$doc:meta])* $name:ident $text:literal;)*) => {
+        $($(#[$doc])* pub const $name: &str = $text;)*
 
-/// Dependency sets: one record after another, each as [`crate::deps`] encodes it, and belonging to the manifest with
-/// the same id. Not loaded at run time. Written by the pass (`emit`); read by the driver.
-pub const DEPS: &str = ".unseen.deps";
+        /// All of them.
+        pub const ALL: &[&str] = &[$($name),*];
+    };
+}
 
-/// Where watched instructions come from: one record after another, each as [`crate::access::Sites`] encodes it. Not loaded at run
-/// time. Written by the pass (`emit`) with the mechanism `access`; read by the driver.
-pub const SITES: &str = ".unseen.sites";
-
-/// What went into the link, as lines of text (see [`INPUT_KINDS`]). Not loaded at run time.
-/// Written by the driver as a small object of its own in every link; read by the driver.
-pub const INPUTS: &str = ".unseen.inputs";
-
-/// Why compile steps were declined: NUL-terminated lines `source: reason`. Not loaded at run time.
-/// Written by the driver into native objects of declined steps; the linker concatenates; read by the driver.
-pub const DECLINED: &str = ".unseen.declined";
+sections! {
+    /// Manifests: one after another, each as [`crate::manifest`] encodes it. Written by the pass (`emit`), once per program, or
+    /// once per translation unit without LTO; the linker concatenates. Read by the driver.
+    MANIFEST ".unseen.manifest";
+    /// Dependency sets: one record after another, each as [`crate::deps`] encodes it, and belonging to the manifest with
+    /// the same id. Written by the pass (`emit`); read by the driver.
+    DEPS ".unseen.deps";
+    /// Where watched instructions come from: one record after another, each as [`crate::access::Sites`] encodes it. Written by
+    /// the pass (`emit`) with the mechanism `access`; read by the driver.
+    SITES ".unseen.sites";
+    /// What went into the link, as lines of text (see [`INPUT_KINDS`]). Written by the driver as a small object of its own in
+    /// every link; read by the driver.
+    INPUTS ".unseen.inputs";
+    /// Why compile steps were declined: NUL-terminated lines `source: reason`. Written by the driver into native objects of
+    /// declined steps; the linker concatenates; read by the driver.
+    DECLINED ".unseen.declined";
+}
 
 /// First word of a line in [`INPUTS`]: `bitcode PATH`, `unit PATH` (native code that was instrumented while it was
 /// compiled), `native PATH`, `library PATH`, `flag TEXT`. Empty lines mean nothing.
