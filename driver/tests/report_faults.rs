@@ -152,11 +152,11 @@ fn binaries_without_a_usable_manifest_are_told_apart() {
     told("src", "is not an ELF executable or shared object");
     told("nothing", "cannot be read: No such file");
     let bytes = fs::read(house.path("bin/shape")).unwrap();
-    let magic = bytes.windows(8).position(|w| w == unseen_abi::manifest::MAGIC).unwrap();
+    let magic = bytes.windows(8).position(|w| w == unseen_abi::manifest::FORM.magic).unwrap();
     let mut newer = bytes.clone();
     newer[magic + 8] = 9;
     fs::write(house.path("newer"), &newer).unwrap();
-    told("newer", "manifest version 9, this build of Unseen reads up to 1");
+    told("newer", "manifest of version 9, this build of Unseen reads up to 1");
     let mut damaged = bytes.clone();
     damaged[magic + 40..magic + 80].fill(0xff);
     fs::write(house.path("damaged"), &damaged).unwrap();

@@ -82,8 +82,6 @@ pub fn explain(error: DepsError) -> Failure {
     let next = match error {
         DepsError::Manifest(error) => return super::manifest::explain(error),
         DepsError::None(_) => "build it with --unseen=state,cover or UNSEEN_BUILD=state,cover",
-        DepsError::Bad(_, unseen_abi::deps::Error::Newer(_)) => "use the version of Unseen that built it",
-        DepsError::Bad(..) => "the section was damaged after the link; build it again",
     };
     Failure::environment(&error).next(next)
 }

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use unseen_abi::records::{Error, Fault};
+
 use super::{Failure, Outcome};
 use crate::report::{self, output};
 use crate::store::binary;
@@ -57,7 +59,7 @@ pub fn explain(error: ExtractError) -> Failure {
     let next = match &error {
         ExtractError::None(_) => "build it with unseen-clang, unseen-clang++ or `cargo unseen build`",
         ExtractError::NotElf(_) => "name the linked program or library, not a script, archive or object",
-        ExtractError::Bad(_, unseen_abi::manifest::Error::Newer(_)) => "use the version of Unseen that built it",
+        ExtractError::Bad(_, Error { fault: Fault::Newer { .. }, .. }) => "use the version of Unseen that built it",
         ExtractError::Bad(..) => "the section was damaged after the link; build it again",
         ExtractError::Unreadable(..) => "check the path and its permissions",
     };

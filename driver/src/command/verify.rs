@@ -162,7 +162,7 @@ fn load(binary: &Path, modules: &mut BTreeMap<ModuleId, Module>) -> Result<(), F
             .next("verify it before it is stripped")
     };
     let sets = deps::read(binary).map_err(removed)?;
-    let sites = access::sites(binary).map_err(super::manifest::explain)?.unwrap_or_default();
+    let sites = access::sites(binary).map_err(super::manifest::explain)?;
     for (manifest, deps) in sets {
         if let Some(sites) = sites.iter().find(|s| s.id == manifest.id) {
             modules.insert(ModuleId(manifest.id), Module { manifest, deps, sites: sites.clone() });

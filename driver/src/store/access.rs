@@ -117,11 +117,11 @@ fn miss(fields: &[String]) -> Option<Miss> {
     })
 }
 
-/// What numbers of sites mean in a binary. `None` if it was built without `access`, or the section is damaged.
-pub fn sites(binary: &Path) -> Result<Option<Vec<Sites>>, ExtractError> {
+/// What numbers of sites mean in a binary; nothing if it was built without `access`.
+pub fn sites(binary: &Path) -> Result<Vec<Sites>, ExtractError> {
     match manifests::section(binary, sections::SITES) {
-        Ok(bytes) => Ok(Sites::decode_all(&bytes)),
-        Err(ExtractError::None(_)) => Ok(None),
+        Ok(bytes) => Sites::decode_all(&bytes).map_err(|e| ExtractError::Bad(binary.into(), e)),
+        Err(ExtractError::None(_)) => Ok(Vec::new()),
         Err(e) => Err(e),
     }
 }

@@ -48,7 +48,7 @@ pub fn read(path: &Path) -> Result<Binary, ExtractError> {
     let elf = ElfFile64::<Endianness, _>::parse(&cache).map_err(|_| not_elf())?;
     let bad = |e| ExtractError::Bad(path.into(), e);
     let section = |name| match elf.section_by_name(name) {
-        Some(section) => section.data().map(Some).map_err(|_| bad(manifest::Error::Damaged)),
+        Some(section) => section.data().map(Some).map_err(|_| bad(manifest::FORM.damaged())),
         None => Ok(None),
     };
     let manifests = section(sections::MANIFEST)?.ok_or_else(|| ExtractError::None(path.into()))?;

@@ -15,8 +15,6 @@ pub enum DepsError {
     Manifest(#[from] ExtractError),
     #[error("{} carries no dependency sets: it was built without the mechanisms `state` and `access`", .0.display())]
     None(PathBuf),
-    #[error("{}: {}", .0.display(), .1)]
-    Bad(PathBuf, deps::Error),
 }
 
 /// The modules of a binary that have sets.
@@ -26,14 +24,15 @@ pub fn read(binary: &Path) -> Result<Vec<(Manifest, Deps)>, DepsError> {
         Err(ExtractError::None(path)) => return Err(DepsError::None(path)),
         other => other?,
     };
-    let sets = Deps::decode_all(&bytes).map_err(|e| DepsError::Bad(binary.into(), e))?;
-    let damaged = || DepsError::Bad(binary.into(), deps::Error::Damaged);
+    let bad = |e| ExtractError::Bad(binary.into(), e);
+    let sets = Deps::decode_all(&bytes).map_err(bad)?;
+    let damaged = || bad(deps::FORM.damaged());
     let mut modules = Vec::new();
     for deps in sets {
         let place = manifests.iter().position(|m| m.id == deps.id).ok_or_else(damaged)?;
         let manifest = manifests.swap_remove(place);
         if deps.functions.iter().any(|f| f.function as usize >= manifest.functions.len()) {
-            return Err(damaged());
+            return Err(damaged().into());
         }
         modules.push((manifest, deps));
     }

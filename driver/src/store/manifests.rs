@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use object::read::{Object, ObjectSection, ReadCache};
 use unseen_abi::manifest::{self, Manifest};
-use unseen_abi::sections;
+use unseen_abi::{records, sections};
 
 use super::{ModuleId, Store};
 
@@ -21,7 +21,7 @@ pub enum ExtractError {
     #[error("{} has no Unseen manifest: it was not built with Unseen, or its sections were removed", .0.display())]
     None(PathBuf),
     #[error("{}: {}", .0.display(), .1)]
-    Bad(PathBuf, manifest::Error),
+    Bad(PathBuf, records::Error),
 }
 
 /// Why the manifest of a recorded module can't be had.
@@ -68,7 +68,7 @@ pub(super) fn section(binary: &Path, name: &str) -> Result<Vec<u8>, ExtractError
     let cache = ReadCache::new(file);
     let elf = object::File::parse(&cache).map_err(|_| ExtractError::NotElf(binary.into()))?;
     let section = elf.section_by_name(name).ok_or_else(|| ExtractError::None(binary.into()))?;
-    let damaged = |_| ExtractError::Bad(binary.into(), manifest::Error::Damaged);
+    let damaged = |_| ExtractError::Bad(binary.into(), manifest::FORM.damaged());
     Ok(section.data().map_err(damaged)?.to_vec())
 }
 
@@ -124,7 +124,7 @@ impl<'a> Finder<'a> {
         };
         Some(match Manifest::decode_all(&bytes) {
             Ok(manifests) => {
-                manifests.into_iter().find(|m| m.id == id.0).ok_or(ExtractError::Bad(path, manifest::Error::Damaged))
+                manifests.into_iter().find(|m| m.id == id.0).ok_or(ExtractError::Bad(path, manifest::FORM.damaged()))
             }
             Err(e) => Err(ExtractError::Bad(path, e)),
         })

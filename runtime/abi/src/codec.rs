@@ -1,5 +1,5 @@
 //! How plain data becomes bytes and comes back: integers as LEB128, strings and lists with their length in front.
-//! Shared by [`crate::manifest`] and [`crate::deps`]; reading never panics and never allocates for a lie.
+//! Used by all [`crate::records`]; reading never panics and never allocates for a lie.
 
 /// The bytes end too early, or contradict themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,16 +31,6 @@ impl Writer {
         for item in items {
             each(self, item);
         }
-    }
-
-    /// The whole record: magic, version, length, then what was written so far.
-    pub fn framed(self, magic: [u8; 8], version: u32) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.0.len() + 20);
-        out.extend(magic);
-        out.extend(version.to_le_bytes());
-        out.extend((self.0.len() as u64).to_le_bytes());
-        out.extend(self.0);
-        out
     }
 }
 

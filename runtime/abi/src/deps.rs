@@ -6,18 +6,17 @@
 //! a path. Everything is meant at the entry of the call: `p->next->value` is the value of the node that `p->next`
 //! pointed to before the function changed anything.
 //!
-//! Encoding: as the manifest's (magic, version, length, fields in order). Several records may follow each other.
+//! Encoding: [`crate::records`], with the fields in the order of the structs.
 
-use crate::codec::{Damaged, Reader, Writer};
+use crate::codec::{Reader, Writer};
 use crate::manifest;
 pub use crate::place::{Extent, Offset, Place};
+use crate::records::{Error, Form};
 
 mod encoding;
 
-/// First bytes of every record.
-pub const MAGIC: [u8; 8] = *b"UNSEENDS";
-/// Version of the encoding.
-pub const VERSION: u32 = 2;
+/// How they are written.
+pub const FORM: Form = Form { what: "dependency sets", magic: *b"UNSEENDS", version: 2 };
 
 /// The sets of one module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -293,64 +292,16 @@ impl Function {
     }
 }
 
-/// Why bytes are no dependency sets.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Error {
-    /// They do not begin like some.
-    NoMagic,
-    /// A newer version of Unseen wrote them.
-    Newer(u32),
-    /// They end too early, or contradict themselves.
-    Damaged,
-}
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Error::NoMagic => f.write_str("not dependency sets"),
-            Error::Newer(v) => write!(f, "dependency sets of version {v}, this build of Unseen reads up to {VERSION}"),
-            Error::Damaged => f.write_str("damaged dependency sets"),
-        }
-    }
-}
-impl std::error::Error for Error {}
-
-impl From<Damaged> for Error {
-    fn from(Damaged: Damaged) -> Error {
-        Error::Damaged
-    }
-}
-
 impl Deps {
     /// The bytes for the section.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer(Vec::new());
         w.deps(self);
-        w.framed(MAGIC, VERSION)
+        FORM.frame(w)
     }
 
-    /// All records of a section. Zero bytes between them (alignment) are skipped.
-    pub fn decode_all(mut bytes: &[u8]) -> Result<Vec<Deps>, Error> {
-        let mut out = Vec::new();
-        loop {
-            while let [0, rest @ ..] = bytes {
-                bytes = rest;
-            }
-            if bytes.is_empty() {
-                return Ok(out);
-            }
-            let mut r = Reader(bytes);
-            if r.take(8)? != MAGIC {
-                return Err(Error::NoMagic);
-            }
-            let version = u32::from_le_bytes(r.array()?);
-            if version > VERSION {
-                return Err(Error::Newer(version));
-            }
-            let len = usize::try_from(u64::from_le_bytes(r.array()?)).map_err(|_| Error::Damaged)?;
-            let mut body = Reader(r.take(len)?);
-            out.push(body.deps()?);
-            bytes = r.0;
-        }
+    /// All records of a section.
+    pub fn decode_all(bytes: &[u8]) -> Result<Vec<Deps>, Error> {
+        FORM.read_all(bytes, Reader::deps)
     }
 }

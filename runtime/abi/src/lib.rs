@@ -22,6 +22,8 @@ pub mod models;
 pub mod module;
 pub mod options;
 mod place;
+#[cfg(any(feature = "std", test))]
+pub mod records;
 pub mod returns;
 pub mod sections;
 pub mod store;

@@ -1,16 +1,14 @@
 //! The manifest: what the pass did to each function of a program, or why not, and how its counters map to
 //! source. Written by the pass into the section [`crate::sections::MANIFEST`], read by the driver.
 //!
-//! Encoding: magic, version, length, then the fields in the order of the structs, integers as LEB128,
-//! strings and lists with their length in front. Several manifests may follow each other.
+//! Encoding: [`crate::records`], with the fields in the order of the structs.
 
 use crate::codec::{Damaged, Reader, Writer};
 use crate::mechanism::Mechanisms;
+use crate::records::{Error, Form};
 
-/// First bytes of every manifest.
-pub const MAGIC: [u8; 8] = *b"UNSEENMF";
-/// Version of the encoding.
-pub const VERSION: u32 = 1;
+/// How manifests are written.
+pub const FORM: Form = Form { what: "manifest", magic: *b"UNSEENMF", version: 1 };
 
 /// What the pass says about one module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -165,41 +163,13 @@ pub enum Label {
     Default,
 }
 
-/// Why bytes are not a manifest.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Error {
-    /// They do not begin like one.
-    NoMagic,
-    /// A newer version of Unseen wrote them.
-    Newer(u32),
-    /// They end too early, or contradict themselves.
-    Damaged,
-}
-
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Error::NoMagic => f.write_str("not a manifest"),
-            Error::Newer(v) => write!(f, "manifest version {v}, this build of Unseen reads up to {VERSION}"),
-            Error::Damaged => f.write_str("damaged manifest"),
-        }
-    }
-}
-impl std::error::Error for Error {}
-
-impl From<Damaged> for Error {
-    fn from(Damaged: Damaged) -> Error {
-        Error::Damaged
-    }
-}
-
 impl Manifest {
     /// The bytes for the section. `id` is written as it stands.
     pub fn encode(&self) -> Vec<u8> {
         let mut w = Writer(Vec::new());
         w.0.extend(self.id);
         w.body(self);
-        w.framed(MAGIC, VERSION)
+        FORM.frame(w)
     }
 
     /// Everything but the id, for hashing.
@@ -209,35 +179,9 @@ impl Manifest {
         w.0
     }
 
-    /// All manifests of a section. Zero bytes between them (alignment) are skipped.
-    pub fn decode_all(mut bytes: &[u8]) -> Result<Vec<Manifest>, Error> {
-        let mut out = Vec::new();
-        loop {
-            while let [0, rest @ ..] = bytes {
-                bytes = rest;
-            }
-            if bytes.is_empty() {
-                return Ok(out);
-            }
-            let (manifest, rest) = Manifest::decode(bytes)?;
-            out.push(manifest);
-            bytes = rest;
-        }
-    }
-
-    fn decode(bytes: &[u8]) -> Result<(Manifest, &[u8]), Error> {
-        let mut r = Reader(bytes);
-        if r.take(8)? != MAGIC {
-            return Err(Error::NoMagic);
-        }
-        let version = u32::from_le_bytes(r.array()?);
-        if version > VERSION {
-            return Err(Error::Newer(version));
-        }
-        let len = usize::try_from(u64::from_le_bytes(r.array()?)).map_err(|_| Error::Damaged)?;
-        let mut body = Reader(r.take(len)?);
-        let manifest = body.manifest()?;
-        Ok((manifest, r.0))
+    /// All manifests of a section.
+    pub fn decode_all(bytes: &[u8]) -> Result<Vec<Manifest>, Error> {
+        FORM.read_all(bytes, Reader::manifest)
     }
 }
 
@@ -356,6 +300,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::Fault;
 
     fn sample() -> Manifest {
         let place = Place { file: 0, line: 3, column: 300 };
@@ -427,6 +372,9 @@ mod tests {
     fn newer_versions_are_refused_by_number() {
         let mut one = sample().encode();
         one[8] = 2;
-        assert_eq!(Manifest::decode_all(&one), Err(Error::Newer(2)));
+        assert_eq!(
+            Manifest::decode_all(&one),
+            Err(Error { what: "manifest", fault: Fault::Newer { version: 2, known: 1 } })
+        );
     }
 }

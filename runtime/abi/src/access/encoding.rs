@@ -3,6 +3,7 @@
 use super::*;
 use crate::codec::{Damaged, Reader, Writer};
 use crate::deps;
+use crate::records::{Error, Form};
 
 /// The words that [`Sets`] reads. `lies` tells of each global of the sets where it is.
 pub fn words(from: &deps::Deps, lies: &[Lies]) -> Vec<u64> {
@@ -92,8 +93,8 @@ pub struct Site {
     pub at: Option<crate::manifest::Place>,
 }
 
-/// First bytes of each record.
-const SITES_MAGIC: [u8; 8] = *b"UNSEENST";
+/// How they are written.
+const SITES: Form = Form { what: "table of sites", magic: *b"UNSEENST", version: 2 };
 
 impl Sites {
     /// The record as bytes.
@@ -105,25 +106,12 @@ impl Sites {
             w.list(s.at.as_slice(), Writer::place);
         });
         w.list(&self.variables, |w, name| w.text(name));
-        w.framed(SITES_MAGIC, VERSION)
+        SITES.frame(w)
     }
 
-    /// Reads all records of a section. `None` if it is damaged or of another version.
-    pub fn decode_all(mut bytes: &[u8]) -> Option<Vec<Sites>> {
-        let mut all = Vec::new();
-        // Linkers pad between records.
-        while let Some(start) = bytes.iter().position(|b| *b != 0) {
-            let rest = &bytes[start..];
-            let head = rest.get(..20)?;
-            let version = u32::from_le_bytes(head[8..12].try_into().ok()?);
-            let length = u64::from_le_bytes(head[12..20].try_into().ok()?) as usize;
-            if head[..8] != SITES_MAGIC || version != VERSION {
-                return None;
-            }
-            all.push(Sites::decode(&mut Reader(rest.get(20..)?.get(..length)?)).ok()?);
-            bytes = &rest[20 + length..];
-        }
-        Some(all)
+    /// All records of a section.
+    pub fn decode_all(bytes: &[u8]) -> Result<Vec<Sites>, Error> {
+        SITES.read_all(bytes, Sites::decode)
     }
 
     fn decode(r: &mut Reader) -> Result<Sites, Damaged> {

@@ -1,6 +1,7 @@
 //! The bytes of dependency sets. What is read back refers only to what is there: no index is out of range.
 
 use super::*;
+use crate::codec::Damaged;
 
 impl Writer {
     pub(super) fn deps(&mut self, d: &Deps) {
@@ -299,6 +300,7 @@ impl Deps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::Fault;
 
     /// Arbitrary sets from a stream of random numbers: every shape, every index in range.
     fn arbitrary(seed: u64) -> Deps {
@@ -404,7 +406,10 @@ mod tests {
     #[test]
     fn newer_versions_are_refused_by_number() {
         let mut one = arbitrary(1).encode();
-        one[8] = super::super::VERSION as u8 + 1;
-        assert_eq!(Deps::decode_all(&one), Err(Error::Newer(super::super::VERSION + 1)));
+        one[8] = FORM.version as u8 + 1;
+        assert_eq!(
+            Deps::decode_all(&one),
+            Err(Error { what: FORM.what, fault: Fault::Newer { version: FORM.version + 1, known: FORM.version } })
+        );
     }
 }
