@@ -3,26 +3,16 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use serde::Serialize;
-
+use super::document;
 use super::text::tenths;
 use crate::study::dependencies::{Findings, Member, Step, Summary, Unit};
 
 /// Version of the json document.
 const VERSION: u32 = 1;
 
-#[derive(Serialize)]
-struct Document<'a> {
-    format: &'static str,
-    version: u32,
-    #[serde(flatten)]
-    findings: &'a Findings,
-}
-
 /// Writes the json document on one line.
 pub fn json(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Document { format: "unseen-deps", version: VERSION, findings })?;
-    out.write_all(b"\n")
+    document::write("unseen-deps", VERSION, findings, out)
 }
 
 /// Writes each function with its sets.

@@ -5,15 +5,14 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::document;
 use crate::study::cover::Coverage;
 
 /// Version of the document.
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Document<'a> {
-    format: &'static str,
-    version: u32,
+struct Produced<'a> {
     producer: &'static str,
     #[serde(flatten)]
     coverage: &'a Coverage,
@@ -22,7 +21,5 @@ struct Document<'a> {
 /// Writes the report on one line.
 pub fn write(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
     let producer = concat!("unseen ", env!("CARGO_PKG_VERSION"));
-    let document = Document { format: "unseen-coverage", version: VERSION, producer, coverage };
-    serde_json::to_writer(&mut *out, &document)?;
-    out.write_all(b"\n")
+    document::write("unseen-coverage", VERSION, &Produced { producer, coverage }, out)
 }

@@ -3,27 +3,16 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use serde::Serialize;
-
-use super::many;
 use super::text::tenths;
+use super::{document, many};
 use crate::study::inventory::{Inventory, Kind, Listed};
 
 /// Version of the json document.
 const VERSION: u32 = 1;
 
-#[derive(Serialize)]
-struct Document<'a> {
-    format: &'static str,
-    version: u32,
-    #[serde(flatten)]
-    inventory: &'a Inventory,
-}
-
 /// Writes the json document on one line.
 pub fn json(inventory: &Inventory, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Document { format: "unseen-manifest", version: VERSION, inventory })?;
-    out.write_all(b"\n")
+    document::write("unseen-manifest", VERSION, inventory, out)
 }
 
 /// Writes a table of the functions with code here, or of all, and the summary.

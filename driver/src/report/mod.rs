@@ -4,6 +4,7 @@
 
 pub mod cobertura;
 pub mod deps;
+mod document;
 pub mod html;
 pub mod json;
 pub mod lcov;

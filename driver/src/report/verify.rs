@@ -2,27 +2,16 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
-
-use super::many;
 use super::text::tenths;
+use super::{document, many};
 use crate::study::verify::Findings;
 
 /// Version of the json document.
 const VERSION: u32 = 1;
 
-#[derive(Serialize)]
-struct Document<'a> {
-    format: &'static str,
-    version: u32,
-    #[serde(flatten)]
-    findings: &'a Findings,
-}
-
 /// Writes the json document on one line.
 pub fn json(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Document { format: "unseen-verify", version: VERSION, findings })?;
-    out.write_all(b"\n")
+    document::write("unseen-verify", VERSION, findings, out)
 }
 
 /// Writes the misses and the sums; with `units` also a line for each unit.
