@@ -18,22 +18,6 @@ const LLVM_DEFAULT: &str = "/usr/lib/llvm-22";
 pub const LLVM_ADVICE: &str = "install llvm-22-dev, clang-22 and lld-22 (scripts/setup build does), \
     or set UNSEEN_LLVM to the prefix of LLVM 22";
 
-/// Names of the roles that lie beside `unseen`.
-pub const ROLES: &[&str] = &[
-    "unseen-clang",
-    "unseen-clang++",
-    "unseen-rustc",
-    "cargo-unseen",
-    "unseen-ar",
-    "unseen-ranlib",
-    "unseen-nm",
-    "unseen-strip",
-    "unseen-llvm-ar",
-    "unseen-llvm-ranlib",
-    "unseen-llvm-nm",
-    "unseen-llvm-strip",
-];
-
 /// Our own files.
 #[derive(Clone, Debug)]
 pub struct Own {

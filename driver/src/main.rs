@@ -1,4 +1,4 @@
-//! One binary, several roles, chosen by the name it is called by:
+//! One binary, several roles ([`role`]), chosen by the name it is called by:
 //!
 //! * `unseen-clang`, `unseen-clang++`: a C or C++ compiler ([`wrap::clang`]), also rustc's linker;
 //! * `unseen-rustc`: a Rust compiler ([`wrap::rustc`]), also cargo's `RUSTC_WRAPPER`;
@@ -13,6 +13,7 @@ mod command;
 mod config;
 mod context;
 mod report;
+mod role;
 mod run;
 mod store;
 mod study;
@@ -23,12 +24,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let name = std::env::args_os().next().unwrap_or_default();
     let role = std::path::Path::new(&name).file_name().and_then(|n| n.to_str()).unwrap_or("unseen");
-    match role {
-        "unseen-clang" => wrap::clang::main(wrap::clang::Language::C),
-        "unseen-clang++" => wrap::clang::main(wrap::clang::Language::Cpp),
-        "unseen-rustc" => wrap::rustc::main(),
-        "cargo-unseen" => wrap::cargo::main(),
-        _ if wrap::binutils::ROLES.contains(&role) => wrap::binutils::main(role),
-        _ => cli::main(),
+    match role::ROLES.iter().find(|(name, _)| *name == role) {
+        Some((name, play)) => play(name),
+        None => cli::main(),
     }
 }

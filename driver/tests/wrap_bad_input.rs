@@ -203,6 +203,7 @@ fn doctor_says_what_is_wrong() {
         assert!(ran.stdout.lines().any(|l| l.starts_with("ok") && l.contains(name)), "{name}:\n{}", ran.stdout);
         assert!(json.stdout.contains(&format!("\"name\": \"{name}\"")), "{}", json.stdout);
     }
+    assert!(!ran.stdout.contains("is missing"), "scripts/build makes a link for each role:\n{}", ran.stdout);
     let ran = place.run_with("unseen doctor", &[("UNSEEN_LLVM", "/none"), ("UNSEEN_RUSTC", "/no/rustc")]);
     assert_eq!(ran.code, Some(3));
     assert!(ran.stdout.contains("WRONG llvm") && ran.stdout.contains("-> install llvm-22-dev"), "{}", ran.stdout);

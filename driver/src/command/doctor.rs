@@ -5,7 +5,8 @@ use std::process::{Command, ExitCode};
 
 use super::{Outcome, failure};
 use crate::config::{self, Build};
-use crate::context::{self, LLVM_ADVICE, LLVM_MAJOR, Llvm, Own, ROLES};
+use crate::context::{self, LLVM_ADVICE, LLVM_MAJOR, Llvm, Own};
+use crate::role;
 use crate::wrap::rustc;
 
 /// Arguments of `unseen doctor`.
@@ -58,7 +59,7 @@ fn checks() -> Result<Vec<Check>, super::Failure> {
     let own = Own::find()?;
     let mut out = Vec::new();
     out.push(Check::fine("unseen", format!("{}, {}", env!("CARGO_PKG_VERSION"), own.tool("unseen").display())));
-    for role in ROLES {
+    for role in role::names() {
         let path = own.tool(role);
         out.push(match context::is_executable(&path) {
             true => Check::fine(role, path.display().to_string()),

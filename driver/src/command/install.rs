@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{Failure, Outcome};
-use crate::context::{Own, ROLES};
+use crate::context::Own;
+use crate::role;
 
 /// Arguments of `unseen install`.
 #[derive(clap::Args)]
@@ -31,7 +32,7 @@ pub fn run(args: Args) -> Outcome {
     ] {
         copy(&from, &prefix.join(to), mode)?;
     }
-    for role in ROLES {
+    for role in role::names() {
         link(&prefix.join("bin").join(role))?;
     }
     println!("installed in {}; add {} to the PATH", prefix.display(), prefix.join("bin").display());

@@ -4,6 +4,7 @@
 
 pub mod demo;
 pub mod deps;
+mod destination;
 pub mod doctor;
 pub mod failure;
 pub mod install;
@@ -13,4 +14,5 @@ pub mod report;
 pub mod run;
 pub mod verify;
 
+use destination::Destination;
 pub use failure::{Failure, Outcome};

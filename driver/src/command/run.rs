@@ -2,15 +2,13 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use unseen_abi::options;
 
-use super::{Failure, Outcome};
+use super::{Destination, Outcome};
 use crate::run::record::{self, Record, Silence};
-use crate::run::{self, NewRun, program};
-use crate::store::{StoreError, layout, runs};
+use crate::run::{NewRun, program};
 
 /// Arguments of `unseen run`.
 ///
@@ -18,12 +16,8 @@ use crate::store::{StoreError, layout, runs};
 /// started.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The store [default: UNSEEN_DIR, else .unseen]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
-    /// Name of the run; a run of that name is added to [default: the time]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
+    #[command(flatten)]
+    destination: Destination,
     /// Say what was recorded, also when standard error is no terminal
     #[arg(long, short)]
     verbose: bool,
@@ -34,11 +28,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
-    if let Some(name) = args.name.as_deref().filter(|n| !runs::is_name(n)) {
-        return Err(Failure::usage(StoreError::Name(name.to_owned())));
-    }
-    let directory = layout::choose(args.dir.as_deref());
-    let new = match run::new_run(&directory, args.name.as_deref()) {
+    args.destination.check()?;
+    let new = match args.destination.new_run() {
         Ok(new) => Some(new),
         Err(e) => {
             warn(format_args!("{e}; running the program without recording"));
@@ -85,8 +76,7 @@ fn not_started(args: &Args, error: &std::io::Error, new: Option<&NewRun>) -> Exi
     eprintln!("unseen: error: cannot run {}: {error}", args.command[0].display());
     let code = if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
     match new {
-        // Others may have written to a run with a name.
-        Some(new) if args.name.is_some() => logged(new, new.ended(&format!("exit {code}"))),
+        Some(new) if args.destination.is_named() => logged(new, new.ended(&format!("exit {code}"))),
         Some(new) => new.forget(),
         None => {}
     }

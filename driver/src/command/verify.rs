@@ -10,10 +10,10 @@ use std::time::Duration;
 use unseen_abi::mechanism::Mechanism;
 use unseen_abi::options;
 
-use super::{Failure, Outcome};
+use super::{Destination, Failure, Outcome};
 use crate::report::{self, output};
-use crate::run::{self, NewRun, program, record};
-use crate::store::{ModuleId, StoreError, access, deps, events, layout, runs};
+use crate::run::{NewRun, program, record};
+use crate::store::{ModuleId, access, deps, events};
 use crate::study::dependencies;
 use crate::study::sources::{Choice, Sources};
 use crate::study::verify::{self, Findings, Module};
@@ -39,12 +39,8 @@ pub struct Args {
     /// After so many seconds the program is killed; what was found until then is reported
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
-    /// The store [default: UNSEEN_DIR, else .unseen]
-    #[arg(long, value_name = "DIR")]
-    dir: Option<PathBuf>,
-    /// Name of the run; a run of that name is added to [default: the time]
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
+    #[command(flatten)]
+    destination: Destination,
     /// A line for each function that was called
     #[arg(long, short)]
     verbose: bool,
@@ -70,9 +66,7 @@ enum Format {
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
-    if let Some(name) = args.name.as_deref().filter(|n| !runs::is_name(n)) {
-        return Err(Failure::usage(StoreError::Name(name.to_owned())));
-    }
+    args.destination.check()?;
     let mut command = Command::new(&args.command[0]);
     command.args(&args.command[1..]);
     if !args.units.is_empty() {
@@ -87,7 +81,7 @@ pub fn run(args: Args) -> Outcome {
     if let Some(seconds) = args.budget {
         command.env(options::ACCESS_SECONDS.name, seconds.max(1).to_string());
     }
-    let new = run::new_run(&layout::choose(args.dir.as_deref()), args.name.as_deref()).map_err(Failure::environment)?;
+    let new = args.destination.new_run().map_err(Failure::environment)?;
     command.envs(new.environment());
     command.env(options::UNSEEN.name, "on").env(options::COVER.name, "on");
     let unwritable = |e| Failure::environment(format!("cannot write {}: {e}", new.run.directory.display()));

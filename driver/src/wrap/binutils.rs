@@ -17,19 +17,6 @@ use crate::command::Failure;
 use crate::config;
 use crate::context::{LLVM_ADVICE, Llvm};
 
-/// The names. CMake takes `unseen-` for the prefix of a toolchain and looks for LLVM's tools under it, before it takes
-/// those of any LLVM on the PATH.
-pub const ROLES: &[&str] = &[
-    "unseen-ar",
-    "unseen-ranlib",
-    "unseen-nm",
-    "unseen-strip",
-    "unseen-llvm-ar",
-    "unseen-llvm-ranlib",
-    "unseen-llvm-nm",
-    "unseen-llvm-strip",
-];
-
 /// Plays one of the tools.
 pub fn main(role: &str) -> ExitCode {
     run(role).unwrap_or_else(|failure| failure.print_as(role))
