@@ -33,10 +33,7 @@ fn both_bodies_do_what_the_program_does() {
 
 #[test]
 fn the_second_body_has_no_probes_and_calls_second_bodies() {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let source = root().join("testdata/programs/c/off/control.c");
-    build(dir.path(), &tools().join("unseen-clang"), &source, "ours", "-O2");
-    let code = disassembly(dir.path());
+    let (_, code) = disassembled("control.c");
     let body = |label: &str| body(&code, label);
     for function in ["fib", "table", "interpret", "assembly"] {
         assert!(body(&format!("{function}.on")).contains("__unseen_counters"), "{}", body(&format!("{function}.on")));
@@ -50,10 +47,7 @@ fn the_second_body_has_no_probes_and_calls_second_bodies() {
 
 #[test]
 fn the_second_body_does_not_jump_over_jumps() {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let source = root().join("testdata/programs/c/off/jumps.c");
-    build(dir.path(), &tools().join("unseen-clang"), &source, "ours", "-O2");
-    let code = disassembly(dir.path());
+    let (dir, code) = disassembled("jumps.c");
     let second: Vec<_> =
         code.split("\n\n").filter(|part| part.lines().next().is_some_and(|l| l.ends_with(".off>:"))).collect();
     assert!(second.len() > 3);
@@ -76,10 +70,7 @@ fn the_second_body_does_not_jump_over_jumps() {
 
 #[test]
 fn loops_lose_their_probes_in_the_second_body_and_ask_for_nothing() {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let source = root().join("testdata/programs/c/off/loops.c");
-    build(dir.path(), &tools().join("unseen-clang"), &source, "ours", "-O2");
-    let code = disassembly(dir.path());
+    let (_, code) = disassembled("loops.c");
     let body = |label: &str| body(&code, label);
     for function in ["sum", "find", "nested", "automaton", "collatz", "fill"] {
         let on = body(&format!("{function}.on"));
@@ -148,8 +139,13 @@ fn build(dir: &Path, compiler: &Path, source: &Path, out: &str, level: &str) {
     text(Command::new(compiler).arg(level).arg("-o").arg(out).arg(source).current_dir(dir));
 }
 
-fn disassembly(dir: &Path) -> String {
-    text(Command::new(llvm("llvm-objdump")).args(["-d", "--no-show-raw-insn", "ours"]).current_dir(dir))
+/// Builds one of our programs; where it is (`ours`), and its code.
+fn disassembled(source: &str) -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let source = root().join("testdata/programs/c/off").join(source);
+    build(dir.path(), &tools().join("unseen-clang"), &source, "ours", "-O2");
+    let code = text(Command::new(llvm("llvm-objdump")).args(["-d", "--no-show-raw-insn", "ours"]).current_dir(&dir));
+    (dir, code)
 }
 
 /// The part of a disassembly that belongs to a label.

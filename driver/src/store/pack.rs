@@ -295,6 +295,14 @@ mod tests {
             house
         }
 
+        /// Its counter files, and a pack of them that is not written yet.
+        fn in_a_pack(&self) -> (Vec<CounterFile>, Pack) {
+            let (files, _) = counters::headers(&self.run());
+            let mut pack = Pack::default();
+            files.iter().for_each(|file| pack.add(file).unwrap());
+            (files, pack)
+        }
+
         fn run(&self) -> Run {
             Run { name: "r".into(), directory: self.directory.path().into() }
         }
@@ -350,9 +358,7 @@ mod tests {
     fn killed_at_any_moment_nothing_is_lost_or_counted_twice() {
         let house = House::new(10);
         let report = house.report();
-        let (files, _) = counters::headers(&house.run());
-        let mut made = Pack::default();
-        files.iter().for_each(|file| made.add(file).unwrap());
+        let (files, made) = house.in_a_pack();
         let bytes = made.bytes();
         // While it is written it has another name.
         let unfinished = house.directory.path().join(".packAbCdEf");
@@ -374,10 +380,7 @@ mod tests {
     fn what_a_killed_one_left_may_be_packed_again() {
         let house = House::new(10);
         let report = house.report();
-        let (files, _) = counters::headers(&house.run());
-        let mut made = Pack::default();
-        files.iter().for_each(|file| made.add(file).unwrap());
-        made.write(&house.run()).unwrap();
+        house.in_a_pack().1.write(&house.run()).unwrap();
         pack(&house.run()).unwrap();
         assert_eq!((house.files("cov").len(), house.files("pack").len()), (0, 2));
         assert_eq!(house.report(), report);

@@ -9,7 +9,7 @@ use unseen_abi::deps::{Because, Class, Deps, Function, Item, Link};
 use unseen_abi::manifest::{self, Manifest};
 
 use super::names;
-use super::sources::{Sources, normalise};
+use super::sources::Sources;
 use words::Words;
 
 /// The sets of the functions that were asked for.
@@ -262,8 +262,6 @@ impl Module<'_> {
     }
 
     fn at(&self, place: Option<manifest::Place>) -> Option<String> {
-        let place = place?;
-        let file = normalise(self.manifest.files.get(place.file as usize)?);
-        Some(format!("{}:{}", self.sources.shown(&file), place.line))
+        self.sources.at(self.manifest, place)
     }
 }

@@ -13,7 +13,7 @@ use unseen_abi::mechanism::Mechanisms;
 use unseen_abi::sections::SYMBOL_PREFIX;
 
 use super::names;
-use super::sources::{Sources, normalise};
+use super::sources::Sources;
 use crate::store::ModuleId;
 use crate::store::binary::{self, Binary, Symbol};
 
@@ -183,10 +183,7 @@ fn kind(function: &Function) -> Kind {
 }
 
 fn listed(manifest: &Manifest, function: &Function, sources: &Sources) -> Listed {
-    let place = function.place.and_then(|place| {
-        let file = normalise(manifest.files.get(place.file as usize)?);
-        Some(Place { file: sources.shown(&file).to_owned(), line: place.line })
-    });
+    let place = function.place.and_then(|place| Some(Place { file: sources.file(manifest, place)?, line: place.line }));
     let (mechanisms, reason) = match function.outcome {
         Outcome::Instrumented(mechanisms) => (mechanisms.iter().map(|m| m.name()).collect(), None),
         Outcome::Left(reason) => (Vec::new(), Some(reason.text().to_owned())),

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
+use unseen_abi::manifest::{Manifest, Place};
 
 /// What the user chose.
 #[derive(Debug, Default, Clone)]
@@ -53,6 +54,17 @@ impl Sources {
     /// The path as people see it: relative where it lies below the working directory.
     pub fn shown<'a>(&self, path: &'a str) -> &'a str {
         Path::new(path).strip_prefix(&self.cwd).ok().and_then(Path::to_str).filter(|p| !p.is_empty()).unwrap_or(path)
+    }
+
+    /// The file of a place that a manifest names, as it is shown.
+    pub fn file(&self, manifest: &Manifest, place: Place) -> Option<String> {
+        Some(self.shown(&normalise(manifest.files.get(place.file as usize)?)).to_owned())
+    }
+
+    /// The place as `file:line`.
+    pub fn at(&self, manifest: &Manifest, place: Option<Place>) -> Option<String> {
+        let place = place?;
+        Some(format!("{}:{}", self.file(manifest, place)?, place.line))
     }
 
     /// What is left out, in words.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use unseen_abi::access::{Sites, TALLY_WORDS, Tally};
 use unseen_abi::deps::Deps;
-use unseen_abi::manifest::{Manifest, Place};
+use unseen_abi::manifest::Manifest;
 
 use super::names;
-use super::sources::{Sources, normalise};
+use super::sources::Sources;
 use crate::store::ModuleId;
 use crate::store::access::{self, Object, Tallies};
 
@@ -118,7 +118,7 @@ pub fn study(
         let unit = Unit {
             name: names::demangle(&known.name),
             symbol: known.name.clone(),
-            place: at(module, known.place, sources),
+            place: sources.at(&module.manifest, known.place),
             calls: get(Tally::Calls),
             checked: get(Tally::Checked),
             partly: get(Tally::Partly),
@@ -171,18 +171,12 @@ fn describe(modules: &BTreeMap<ModuleId, Module>, miss: &access::Miss, sources: 
     };
     Some(Miss {
         unit: name(&miss.unit),
-        place: function(&miss.unit).and_then(|f| at(module, f.place, sources)),
+        place: function(&miss.unit).and_then(|f| sources.at(&module.manifest, f.place)),
         function: reader.map_or_else(|| "?".into(), |f| names::demangle(&f.name)),
-        at: site.and_then(|s| at(module, s.at, sources)),
+        at: site.and_then(|s| sources.at(&module.manifest, s.at)),
         object,
         bytes: miss.bytes,
         chain: miss.chain.iter().map(name).collect(),
         pid: miss.pid,
     })
-}
-
-fn at(module: &Module, place: Option<Place>, sources: &Sources) -> Option<String> {
-    let place = place?;
-    let file = normalise(module.manifest.files.get(place.file as usize)?);
-    Some(format!("{}:{}", sources.shown(&file), place.line))
 }
