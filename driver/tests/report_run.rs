@@ -84,12 +84,25 @@ fn what_cannot_be_started_is_said_as_shells_say_it_and_leaves_no_run() {
     assert_eq!(fs::read_dir(house.path(".unseen/runs")).unwrap().count(), 0);
 }
 
+/// What is sent to programs here.
+const SIGNALS: [i32; 4] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGUSR1];
+
 /// Starts a shell script under `unseen run` and waits until it says that it is ready.
 fn started(house: &House, script: &str, own_group: bool) -> std::process::Child {
     let mut command = house.command();
     command.args(["run", "--", "sh", "-c", script]).stdout(Stdio::piped()).stderr(Stdio::null());
     if own_group {
         command.process_group(0);
+    }
+    // Whoever runs tests in the background ignores some signals, and a shell does not trap what it was given as ignored.
+    // SAFETY: `signal` may be called between `fork` and `exec`.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in SIGNALS {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
     }
     let mut child = command.spawn().unwrap();
     let mut ready = [0; 6];
@@ -106,7 +119,7 @@ fn kill(signal: i32, pid: i32) {
 #[test]
 fn signals_sent_to_us_reach_the_program() {
     let house = House::empty();
-    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGUSR1] {
+    for signal in SIGNALS {
         let script = "trap 'exit 42' TERM INT HUP USR1; echo ready; while :; do sleep 0.02; done";
         let child = started(&house, script, false);
         kill(signal, child.id() as i32);
