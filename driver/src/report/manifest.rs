@@ -54,6 +54,7 @@ fn summary(inventory: &Inventory) -> String {
     let percent = 100.0 * summary.instrumented as f64 / summary.functions.max(1) as f64;
     let scope = match inventory.scope {
         "program" => "whole program".to_owned(),
+        "nothing" => "nothing came as bitcode".to_owned(),
         _ => format!("{}, each by itself", many(inventory.modules.len(), "translation unit")),
     };
     let mut text = format!(

@@ -15,6 +15,7 @@ use super::manifests::ExtractError;
 /// Everything Unseen and the linker left in a binary.
 #[derive(Debug, Default)]
 pub struct Binary {
+    /// None if nothing came as bitcode.
     pub manifests: Vec<Manifest>,
     /// Functions of the symbol table, in its order.
     pub symbols: Vec<Symbol>,
@@ -51,13 +52,14 @@ pub fn read(path: &Path) -> Result<Binary, ExtractError> {
         Some(section) => section.data().map(Some).map_err(|_| bad(manifest::FORM.damaged())),
         None => Ok(None),
     };
-    let manifests = section(sections::MANIFEST)?.ok_or_else(|| ExtractError::None(path.into()))?;
-    let manifests = Manifest::decode_all(manifests).map_err(bad)?;
-    if manifests.is_empty() {
+    let linked = section(sections::INPUTS)?;
+    let manifests = Manifest::decode_all(section(sections::MANIFEST)?.unwrap_or_default()).map_err(bad)?;
+    // We link programs too for which there is nothing to instrument.
+    if manifests.is_empty() && linked.is_none() {
         return Err(ExtractError::None(path.into()));
     }
     let mut inputs = Vec::new();
-    for line in lines(section(sections::INPUTS)?) {
+    for line in lines(linked) {
         let (kind, rest) = line.split_once(' ').unwrap_or((&line, ""));
         inputs.push((kind.to_owned(), rest.to_owned()));
     }

@@ -27,7 +27,8 @@ const LTO_FILE: &str = "ld-temp.o";
 pub struct Inventory {
     pub binary: String,
     pub summary: Summary,
-    /// `program` if the pass saw everything that came as bitcode at once, `translation units` if one at a time.
+    /// `program` if the pass saw everything that came as bitcode at once, `translation units` if one at a time, `nothing` if nothing
+    /// did.
     pub scope: &'static str,
     /// What was asked for.
     pub mechanisms: Vec<&'static str>,
@@ -144,7 +145,11 @@ pub fn study(path: &Path, binary: &Binary, sources: &Sources) -> Inventory {
         *counts.entry(f.reason.clone().unwrap_or_else(|| "instrumented".into())).or_default() += 1;
     }
 
-    let whole = binary.manifests.iter().all(|m| m.scope == Scope::Program);
+    let scope = match &binary.manifests[..] {
+        [] => "nothing",
+        all if all.iter().all(|m| m.scope == Scope::Program) => "program",
+        _ => "translation units",
+    };
     let asked = binary.manifests.iter().fold(0, |all, m| all | m.mechanisms.0);
     let mut producers: Vec<String> = binary.manifests.iter().map(|m| m.producer.clone()).collect();
     producers.sort();
@@ -160,7 +165,7 @@ pub fn study(path: &Path, binary: &Binary, sources: &Sources) -> Inventory {
             instrumented: functions.iter().filter(|f| f.kind == Kind::Instrumented).count(),
             functions: functions.iter().filter(|f| f.kind.counts()).count(),
         },
-        scope: if whole { "program" } else { "translation units" },
+        scope,
         mechanisms: Mechanisms(asked).iter().map(|m| m.name()).collect(),
         producers,
         modules: binary.manifests.iter().map(|m| ModuleId(m.id).to_string()).collect(),
