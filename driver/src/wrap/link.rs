@@ -193,6 +193,10 @@ pub fn extend(
     let list = scratch.join("inputs.o");
     plan.files.push((list.clone(), inputs_object(plan, step, around, survey)));
     plan.add([OsString::from("-Xlinker"), list.into_os_string()]);
+    if bitcode && step.only_static && !step.relocatable {
+        // Nothing but a use takes it out of a static musl, and without it children share their parent's counters.
+        plan.add(["-Wl,--undefined-glob=pthread_atfork"]);
+    }
     if !step.relocatable {
         link_runtime(plan, around, bitcode || unit_code(plan, step, survey));
     }
