@@ -58,8 +58,8 @@ pub enum Described {
     Array(Option<SourceType>, u64),
     /// Name, size, number of fields.
     Struct(String, u64, u32),
-    /// Another name for it.
-    Same(SourceType),
+    /// Another name for it; empty where it only says how it is used (`const`).
+    Same(String, SourceType),
 }
 
 // SAFETY of every block in this file: as in the parent module.
@@ -109,7 +109,7 @@ mod views {
                 (1, to) => Described::Pointer(to),
                 (2, of) => Described::Array(of, raw.count),
                 (3, _) => Described::Struct(name, raw.size, raw.fields),
-                (4, Some(base)) => Described::Same(base),
+                (4, Some(base)) => Described::Same(name, base),
                 _ => Described::Plain(name, raw.size),
             }
         }

@@ -224,6 +224,8 @@ impl Words<'_> {
 
     fn type_within(&self, ty: u32, depth: u32) -> String {
         match &self.deps.types[ty as usize] {
+            Type::Struct { name, .. } if name.is_empty() => "struct".into(),
+            Type::Plain { name, .. } if name.is_empty() => "...".into(),
             Type::Plain { name, .. } | Type::Struct { name, .. } => name.clone(),
             _ if depth == 0 => "...".into(),
             Type::Pointer(None) => "void *".into(),

@@ -63,9 +63,15 @@ impl Types {
             return *number;
         }
         let described = ty.describe();
-        if let Described::Same(base) = described {
+        if let Described::Same(name, base) = described {
             let number = self.number(base);
             self.known.insert(ty, number);
+            // `typedef struct { ... } name;`
+            if let Type::Struct { name: own, .. } | Type::Plain { name: own, .. } = &mut self.all[number as usize]
+                && own.is_empty()
+            {
+                *own = name;
+            }
             return number;
         }
         let number = self.all.len() as u32;
@@ -78,7 +84,7 @@ impl Types {
             Described::Pointer(_) | Described::Array(..) if full => Type::Pointer(None),
             Described::Pointer(to) => Type::Pointer(to.map(|t| self.number(t))),
             Described::Array(Some(of), count) => Type::Array { of: self.number(of), count },
-            Described::Array(None, _) | Described::Same(_) => Type::Plain { name: String::new(), size: 0 },
+            Described::Array(None, _) | Described::Same(..) => Type::Plain { name: String::new(), size: 0 },
             Described::Struct(name, size, count) => {
                 let fields = (0..count).filter_map(|i| ty.field(i));
                 let fields = fields.map(|(name, offset, ty)| Field { name, offset, ty: self.number(ty) }).collect();
