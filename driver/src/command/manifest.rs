@@ -58,7 +58,9 @@ pub fn run(args: Args) -> Outcome {
 pub fn explain(error: ExtractError) -> Failure {
     let next = match &error {
         ExtractError::None(_) => "build it with unseen-clang, unseen-clang++ or `cargo unseen build`",
-        ExtractError::NotElf(_) => "name the linked program or library, not a script, archive or object",
+        ExtractError::NotElf(_) => {
+            "name the linked program or library, not a script (libtool keeps what it stands for in .libs), archive or object"
+        }
         ExtractError::Bad(_, Error { fault: Fault::Newer { .. }, .. }) => "use the version of Unseen that built it",
         ExtractError::Bad(..) => "the section was damaged after the link; build it again",
         ExtractError::Unreadable(..) => "check the path and its permissions",
