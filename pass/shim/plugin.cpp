@@ -188,8 +188,7 @@ extern "C" Function *unseen_shim_declare_probe(Module *M, const char *Name, size
                                    Attribute::NoUnwind, Attribute::WillReturn})
     F->addFnAttr(Kind);
   F->setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
-  // A little less than nothing: around a probe a branch stays that would otherwise be gone.
-  F->addFnAttr("call-inline-cost", "-2");
+  F->addFnAttr("call-inline-cost", "0");
   return F;
 }
 

@@ -2,6 +2,7 @@
 //! nothing here decides anything.
 
 use llvm_sys::LLVMLinkage;
+use llvm_sys::comdat::LLVMGetComdat;
 use llvm_sys::core::*;
 use llvm_sys::debuginfo::*;
 use llvm_sys::prelude::*;
@@ -330,6 +331,11 @@ mod views {
             unsafe { LLVMGetLinkage(self.0) == LLVMLinkage::LLVMAvailableExternallyLinkage }
         }
 
+        /// Whether its source lets several translation units define it: `inline` functions, methods in a class, templates.
+        pub fn is_defined_inline(self) -> bool {
+            unsafe { self.has_attribute("inlinehint") || !LLVMGetComdat(self.0).is_null() }
+        }
+
         fn intrinsic(self) -> u32 {
             unsafe { LLVMGetIntrinsicID(self.0) }
         }
@@ -518,8 +524,9 @@ mod views {
             }
         }
 
-        /// Calls `probe` with a number before this instruction, at its source location.
-        pub fn call_probe_before(self, probe: Function, number: u32) {
+        /// Calls `probe` with a number before this instruction, at its source location. If there is an `inline_cost`, the
+        /// call counts as that where it is decided whether to inline the function.
+        pub fn call_probe_before(self, probe: Function, number: u32, inline_cost: Option<&str>) {
             unsafe {
                 let context = LLVMGetTypeContext(LLVMTypeOf(probe.0));
                 let builder = LLVMCreateBuilderInContext(context);
@@ -528,6 +535,12 @@ mod views {
                 let ty = LLVMGlobalGetValueType(probe.0);
                 let call = LLVMBuildCall2(builder, ty, probe.0, &mut number, 1, c"".as_ptr());
                 LLVMInstructionSetDebugLoc(call, LLVMInstructionGetDebugLoc(self.0));
+                if let Some(cost) = inline_cost {
+                    let (name, size) = ("call-inline-cost", cost.len() as u32);
+                    let cost = cost.as_ptr().cast();
+                    let cost = LLVMCreateStringAttribute(context, name.as_ptr().cast(), name.len() as u32, cost, size);
+                    LLVMAddCallSiteAttribute(call, llvm_sys::LLVMAttributeFunctionIndex, cost);
+                }
                 LLVMDisposeBuilder(builder);
             }
         }

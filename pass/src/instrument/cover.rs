@@ -33,15 +33,17 @@ pub fn run(functions: &[Function], plan: &Plan, probe: Function) {
         for name in BROKEN {
             function.remove_attribute(name);
         }
+        // Around a probe a branch stays that would otherwise be gone: who asks for inlining is to get it none the less.
+        let cost = function.is_defined_inline().then_some("-2");
         // Block numbers are those of the function as it was planned: resolve them before edges are split.
         let blocks = function.blocks();
         for (number, site) in (cover.first..).zip(&cover.sites) {
             match *site {
-                Site::Block(block) => point_in(blocks[block], block == 0).call_probe_before(probe, number),
+                Site::Block(block) => point_in(blocks[block], block == 0).call_probe_before(probe, number, cost),
                 Site::Edge(block, successor) => {
                     let terminator = blocks[block].terminator();
                     let edge = terminator.split_edge(successor).expect("edges of br and switch can be split");
-                    edge.terminator().call_probe_before(probe, number);
+                    edge.terminator().call_probe_before(probe, number, cost);
                 }
             }
         }
