@@ -10,7 +10,10 @@
 // In the epoch 0, when nothing is recorded, all loops run their copies; pass/shim/off.cpp knows blocks that ask.
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -24,9 +27,12 @@ using namespace llvm;
 
 namespace {
 
-// Larger loops spend their time otherwise, and copies cost space; counters that lie far apart cost time to look at.
+// Larger loops spend their time otherwise, as do loops with few probes for their size, and copies cost space and links time;
+// counters that lie far apart cost time to look at, which a loop of a few rounds does not win back.
 constexpr unsigned MostInstructions = 200;
+constexpr unsigned MostInstructionsPerProbe = 20;
 constexpr unsigned MostWords = 3;
+constexpr unsigned FewRounds = 4;
 
 /// Some counters that one load can see, and the bits that are set when all of them are.
 struct Word {
@@ -49,6 +55,8 @@ SmallSetVector<uint64_t, 16> probesOf(const Loop &L, const Function &Probe) {
       else if (++Size > MostInstructions || (isa<CallBase>(I) && !isa<IntrinsicInst>(I)))
         return {};
     }
+  if (Size > MostInstructionsPerProbe * Probes.size())
+    return {};
   return Probes;
 }
 
@@ -150,9 +158,19 @@ void copy(Loop &L, const Function &Probe, ArrayRef<Word> Words, GlobalVariable &
   }
 }
 
+/// Whether a loop is known to run a few rounds at most whenever it is entered.
+bool isShort(Loop &L, ScalarEvolution &SE) {
+  unsigned Most = SE.getSmallConstantMaxTripCount(&L);
+  return Most && Most <= FewRounds;
+}
+
 void copyLoops(Function &F, const Function &Probe, GlobalVariable &Counters, GlobalVariable &Epoch) {
   DominatorTree DT(F);
   LoopInfo LI(DT);
+  TargetLibraryInfoImpl Known(F.getParent()->getTargetTriple());
+  TargetLibraryInfo TLI(Known, &F);
+  AssumptionCache AC(F);
+  ScalarEvolution SE(F, TLI, AC, DT, LI);
   uint64_t Size = cast<ArrayType>(Counters.getValueType())->getNumElements();
   // Outer loops first; what lies in a loop that is copied is copied with it.
   SmallVector<std::pair<Loop *, SmallVector<Word, MostWords>>, 8> Chosen;
@@ -161,7 +179,8 @@ void copyLoops(Function &F, const Function &Probe, GlobalVariable &Counters, Glo
     Loop *L = Work.pop_back_val();
     auto Probes = probesOf(*L, Probe);
     auto Words = wordsOf(Probes.getArrayRef(), Size);
-    if (!Words.empty() && Words.size() <= MostWords && L->isSafeToClone())
+    if (!Words.empty() && Words.size() <= MostWords && L->isSafeToClone() &&
+        !(L->isInnermost() && isShort(*L, SE)))
       Chosen.push_back({L, Words});
     else
       Work.append(L->begin(), L->end());

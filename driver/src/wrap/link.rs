@@ -244,6 +244,8 @@ fn load_plugin(plan: &mut Plan, step: &Step, around: &Surroundings) {
     plan.add([String::from("-Wl,--lto-O1"), format!("-Wl,--lto-CGO{codegen}")]);
     // Rewriting the tests at loops' ends pays where a second pipeline cleans up behind it.
     plan.add(["-Wl,-mllvm,-disable-lftr"]);
+    // The plugin checks the module after each of its steps; the linker would do so once more before and behind it.
+    plan.add(["-Wl,--disable-verify"]);
     plan.env.extend(around.build.variables());
     plan.env.push((super::LEVEL, level.into()));
     plan.env.push((super::SCOPE, "program".into()));
