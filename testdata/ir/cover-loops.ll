@@ -73,3 +73,80 @@ body:
 end:
   ret i32 %i
 }
+
+; Never more than two rounds: to ask costs more than the probes.
+; CHECK-LABEL: define void @short(
+; CHECK-NOT: @__unseen_epoch
+; CHECK: ret
+define void @short(i32 %bits, ptr %p) {
+entry:
+  br label %head
+head:
+  %i = phi i32 [ %bits, %entry ], [ %next, %body ]
+  %more = icmp ult i32 %i, 16
+  br i1 %more, label %body, label %end
+body:
+  store i32 %i, ptr %p
+  %next = add nuw i32 %i, 8
+  br label %head
+end:
+  ret void
+}
+
+; One probe for many instructions.
+; CHECK-LABEL: define i32 @sparse(
+; CHECK-NOT: @__unseen_epoch
+; CHECK: ret
+define i32 @sparse(i32 %n) {
+entry:
+  br label %head
+head:
+  %i = phi i32 [ 0, %entry ], [ %next, %body ]
+  %more = icmp slt i32 %i, %n
+  br i1 %more, label %body, label %end
+body:
+  %v0 = add i32 %i, %n
+  %v1 = add i32 %v0, %n
+  %v2 = add i32 %v1, %n
+  %v3 = add i32 %v2, %n
+  %v4 = add i32 %v3, %n
+  %v5 = add i32 %v4, %n
+  %v6 = add i32 %v5, %n
+  %v7 = add i32 %v6, %n
+  %v8 = add i32 %v7, %n
+  %v9 = add i32 %v8, %n
+  %v10 = add i32 %v9, %n
+  %v11 = add i32 %v10, %n
+  %v12 = add i32 %v11, %n
+  %v13 = add i32 %v12, %n
+  %v14 = add i32 %v13, %n
+  %v15 = add i32 %v14, %n
+  %v16 = add i32 %v15, %n
+  %v17 = add i32 %v16, %n
+  %v18 = add i32 %v17, %n
+  %v19 = add i32 %v18, %n
+  %v20 = add i32 %v19, %n
+  %v21 = add i32 %v20, %n
+  %v22 = add i32 %v21, %n
+  %v23 = add i32 %v22, %n
+  %v24 = add i32 %v23, %n
+  %v25 = add i32 %v24, %n
+  %v26 = add i32 %v25, %n
+  %v27 = add i32 %v26, %n
+  %v28 = add i32 %v27, %n
+  %v29 = add i32 %v28, %n
+  %v30 = add i32 %v29, %n
+  %v31 = add i32 %v30, %n
+  %v32 = add i32 %v31, %n
+  %v33 = add i32 %v32, %n
+  %v34 = add i32 %v33, %n
+  %v35 = add i32 %v34, %n
+  %v36 = add i32 %v35, %n
+  %v37 = add i32 %v36, %n
+  %v38 = add i32 %v37, %n
+  %v39 = add i32 %v38, %n
+  %next = add i32 %v39, 1
+  br label %head
+end:
+  ret i32 %i
+}
