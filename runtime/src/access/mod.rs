@@ -18,6 +18,7 @@ mod hooks;
 mod memory;
 mod misses;
 mod objects;
+mod pages;
 mod ranges;
 mod regions;
 mod settings;

@@ -1,9 +1,9 @@
-//! Which object an address belongs to: the variables of modules and what was allocated, by the blocks of memory they lie in. Small
-//! objects are many and go by small blocks, large ones by large blocks.
+//! Which object an address belongs to: the variables of modules and what was allocated. What is allocated most goes to [`pages`]; all
+//! else is found by the blocks of memory it lies in, small objects by small blocks, large ones by large blocks.
 //!
 //! What somebody else allocated (the C library for itself) is not known here.
 
-use super::regions;
+use super::{pages, regions};
 use crate::{arena, sys};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -118,6 +118,13 @@ impl Locked {
     }
 
     fn find(&self, address: usize) -> Option<Object> {
+        let end = address.saturating_add(1);
+        if let Some(object) = pages::overlapping(address, end) {
+            return Some(object);
+        }
+        if !pages::has_others(address, end) {
+            return None;
+        }
         let is_it = |o: &Object| (o.start..o.end()).contains(&address);
         let [small, large] = [SMALL_BLOCK, LARGE_BLOCK].map(|size| number(address, size));
         self.find_in(small, is_it).or_else(|| self.find_in(large, is_it))
@@ -140,12 +147,23 @@ impl Locked {
         if object.size == 0 || object.size / LARGE_BLOCK > MOST_BLOCKS {
             return;
         }
-        for size in [SMALL_BLOCK, LARGE_BLOCK] {
-            for block in blocks(&object, size) {
-                while let Some(old) = self.find_in(block, |o| o.start < object.end() && object.start < o.end()) {
-                    self.take_out(old);
+        while let Some(old) = pages::overlapping(object.start, object.end()) {
+            pages::remove(&old);
+        }
+        if pages::has_others(object.start, object.end()) {
+            for size in [SMALL_BLOCK, LARGE_BLOCK] {
+                for block in blocks(&object, size) {
+                    while let Some(old) = self.find_in(block, |o| o.start < object.end() && object.start < o.end()) {
+                        self.take_out(old);
+                    }
                 }
             }
+        }
+        if pages::takes(&object) {
+            return pages::insert(&object);
+        }
+        if !pages::note_other(&object) {
+            return;
         }
         for block in blocks(&object, block_size(&object)) {
             let Some(node) = self.new_node() else { return };
@@ -159,6 +177,12 @@ impl Locked {
     }
 
     fn remove(&mut self, start: usize) {
+        if let Some(object) = pages::at(start) {
+            return pages::remove(&object);
+        }
+        if !pages::has_others(start, start.saturating_add(1)) {
+            return;
+        }
         let [small, large] = [SMALL_BLOCK, LARGE_BLOCK].map(|size| number(start, size));
         let is_it = |o: &Object| o.start == start;
         if let Some(object) = self.find_in(small, is_it).or_else(|| self.find_in(large, is_it)) {
@@ -167,6 +191,7 @@ impl Locked {
     }
 
     fn take_out(&mut self, object: Object) {
+        pages::forget_other(&object);
         for block in blocks(&object, block_size(&object)) {
             let mut link = self.bucket(block);
             // SAFETY: links are buckets or `next` fields of nodes, which live for ever; the lock is ours.
@@ -217,16 +242,17 @@ mod tests {
 
     #[test]
     fn objects_are_found_as_in_a_sorted_map() {
-        // Far from what other tests put in.
-        let base = 0x1234_0000_0000_usize;
+        // Far from what other tests put in, and in two tables of pages.
+        let base = 0x1234_00fe_0000_usize;
         let mut map: BTreeMap<usize, usize> = BTreeMap::new();
         let mut state = 7_u64;
         let mut next = |below: usize| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             (state >> 33) as usize % below
         };
-        for _ in 0..5000 {
-            let start = base + next(1 << 18) / 16 * 16;
+        for _ in 0..50_000 {
+            let align = if next(8) == 0 { 1 } else { 16 };
+            let start = base + next(1 << 18) / align * align;
             if next(3) == 0 {
                 remove(start);
                 map.remove(&start);

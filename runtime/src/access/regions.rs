@@ -23,7 +23,11 @@ pub fn note(start: usize, end: usize) {
     let last = end.clamp(start.saturating_add(1), HIGHEST.max(start.saturating_add(1))) - 1;
     for region in start / REGION..=last / REGION {
         if let Some(word) = REGIONS.get(region / 64) {
-            word.fetch_or(1 << (region % 64), Ordering::Relaxed);
+            let bit = 1 << (region % 64);
+            // Nearly always it is known, and looking is cheaper.
+            if word.load(Ordering::Relaxed) & bit == 0 {
+                word.fetch_or(bit, Ordering::Relaxed);
+            }
         }
     }
 }
