@@ -20,17 +20,21 @@ use crate::study::verify::{self, Findings, Module};
 
 /// Arguments of `unseen verify`.
 ///
+/// A call that is checked is checked byte by byte, with all that it calls; not every call is, see --calls and --effort. Functions of
+/// which no call was checked yet go first. Sets that may be incomplete by their own account are not checked, sets too large to walk
+/// are counted as such: the report says how many functions each of these were.
+///
 /// Exit codes: 0 if no read was outside a set, 1 if one was, 2 and 3 if nothing could be checked.
 #[derive(clap::Args)]
 pub struct Args {
     /// Only these functions, by their name in the source or by symbol; may be repeated
     #[arg(long = "unit", value_name = "FUNCTION")]
     units: Vec<String>,
-    /// So many first calls of each function are checked, then one in two, in four, ... [default: 100]
+    /// So many first calls of each function are checked, then about as many for each doubling of their number [default: 100]
     #[arg(long, value_name = "N")]
     calls: Option<u64>,
-    /// Beyond the first half second, so many per cent of the program's own CPU time are spent on checking; 100 is no limit
-    /// [default: 25]
+    /// Beyond the first fifth of a second (two for functions never checked), so many per cent of the program's own CPU time are
+    /// spent on checking; 100 is no limit [default: 25]
     #[arg(long, value_name = "PERCENT")]
     effort: Option<u64>,
     /// After so many seconds no more calls are checked; the program goes on

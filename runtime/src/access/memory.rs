@@ -73,11 +73,19 @@ impl Memory {
             let address = start.wrapping_add(length);
             // Not beyond the page: the next may be missing.
             let room = (PAGE - address % PAGE).min(size_of_val(&buffer));
-            let n = self.read(address, &mut buffer, room);
-            // SAFETY: the buffer, as bytes.
-            let bytes = unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), n.min(room)) };
+            let mut from = buffer.as_ptr().cast::<u8>();
+            let n = if self.is_known(address, room) {
+                // As in `read`, without the copy.
+                from = address as *const u8;
+                room
+            } else {
+                self.read(address, &mut buffer, room).min(room)
+            };
+            // SAFETY: so many bytes of the buffer, or of a page that the kernel could read.
+            let bytes = unsafe { core::slice::from_raw_parts(from, n) };
             // Words without a zero byte are skipped.
-            let full = buffer.iter().take(n / WORD).take_while(|word| !has_zero(**word)).count() * WORD;
+            let words = bytes.chunks_exact(WORD).map(|word| word.try_into().map_or(0, u64::from_le_bytes));
+            let full = words.take_while(|word| !has_zero(*word)).count() * WORD;
             match bytes.iter().skip(full).position(|b| *b == 0) {
                 Some(zero) => return length + full + zero + 1,
                 None if n < room => return length + n,

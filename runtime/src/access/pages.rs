@@ -20,6 +20,7 @@ const PAGES: usize = SPAN / PAGE;
 const TABLES: usize = HIGHEST / SPAN;
 /// Larger objects are kept elsewhere.
 const LARGEST: usize = 8 * PAGE;
+const _: () = assert!(LARGEST <= u16::MAX as usize);
 
 /// A page of memory. All zero at first.
 #[repr(C)]
@@ -36,7 +37,7 @@ struct Page {
 struct Table {
     pages: [Page; PAGES],
     /// How long the object is that begins at each place.
-    sizes: [[u32; PLACES]; PAGES],
+    sizes: [[u16; PLACES]; PAGES],
 }
 
 /// The tables by the memory that they are for; only touched parts of either cost memory.
@@ -61,7 +62,7 @@ pub fn insert(object: &Object) {
             if page == object.start / PAGE {
                 let place = object.start % PAGE / GRANULE;
                 (*here).starts[place / 64 % WORDS] |= 1 << (place % 64);
-                (*table).sizes[page % PAGES][place % PLACES] = object.size as u32;
+                (*table).sizes[page % PAGES][place % PLACES] = object.size as u16;
             } else {
                 (*here).into = object.start;
             }

@@ -5,6 +5,7 @@
 
 use super::bytes::Bytes;
 use super::memory::Memory;
+use super::objects;
 use unseen_abi::access::{AccessRecord, Extent, Lies, Offset, Path, Place, Sets, Variable};
 
 mod pointers;
@@ -17,6 +18,8 @@ use span::every;
 
 /// How long a text may be, or what a number says; and how many bytes small pieces of one object may have.
 pub const MOST: usize = 4 << 20;
+/// A text that is longer is taken to reach to the end of its object: measuring it for each call would take longer than all else.
+const LONG_TEXT: usize = 64 << 10;
 /// How far an object may reach that nobody knows, over what nobody knows either.
 const LOOSE: usize = 64 << 20;
 /// Nothing lies below.
@@ -144,10 +147,21 @@ impl Walk<'_> {
                 }
                 object.end().saturating_sub(start)
             }
-            Length::Text => self.memory.text_length(start, MOST),
+            Length::Text => self.text(start),
             Length::Object => return self.object_of(start),
         };
         self.add(start, size)
+    }
+
+    fn text(&mut self, start: usize) -> usize {
+        let measured = self.memory.text_length(start, LONG_TEXT);
+        if measured < LONG_TEXT {
+            return measured;
+        }
+        match objects::find(start) {
+            Some(object) => object.end() - start,
+            None => self.memory.text_length(start, MOST),
+        }
     }
 
     fn object_of(&mut self, pointer: usize) -> Result<(), Stop> {

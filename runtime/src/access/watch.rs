@@ -14,6 +14,8 @@ use unseen_abi::access::{AccessRecord, FIXED, Sets, TEXT, Tally};
 const COUNTED: i32 = 1023;
 /// So many before another try when there is no time left for watching.
 const LATER: i32 = 255;
+/// So many calls of a unit go first that were not checked to their end.
+const TRIES: u64 = 4;
 /// After so much CPU time, in ns, it is time to look where there is memory.
 const LOOK: u64 = 10_000_000;
 /// No stack is larger.
@@ -44,12 +46,12 @@ pub fn enter(record: *const AccessRecord, unit: u32, arguments: *const u64, coun
             // SAFETY: null, or a byte for each unit.
             let chosen = module.chosen.is_null() || unsafe { *module.chosen.add(unit as usize) } != 0;
             let hides = sets.unit(unit).is_none_or(|set| set.hides);
-            let next = match (chosen && !hides, has_time(thread)) {
+            let next = match (chosen && !hides, has_time(thread, is_fresh(module, unit))) {
                 (false, _) => COUNTED,
                 (true, false) => LATER,
                 (true, true) => {
                     watches = true;
-                    until_next(calls)
+                    until_next(calls).max(after_failures(module, unit))
                 }
             };
             module.skip(unit, next);
@@ -87,13 +89,28 @@ fn until_next(calls: u64) -> i32 {
     i32::try_from(period - 1).unwrap_or(i32::MAX)
 }
 
-/// Whether there is time for more.
-fn has_time(thread: &mut Thread) -> bool {
+/// So many are left out because sets of earlier ones were too large to walk, which takes long: more each time.
+fn after_failures(module: &Watched, unit: u32) -> i32 {
+    match module.tallies.get(unit, Tally::Unwalked) {
+        0 => 0,
+        n => (1 << n.min(20)) - 1,
+    }
+}
+
+/// Whether no call of a unit was checked to its end yet, and few tries were made.
+fn is_fresh(module: &Watched, unit: u32) -> bool {
+    let [checked, unwalked, partly] =
+        [Tally::Checked, Tally::Unwalked, Tally::Partly].map(|tally| module.tallies.get(unit, tally));
+    checked == 0 && unwalked + partly < TRIES
+}
+
+/// Whether there is time for more; `fresh` if it is for what was never checked.
+fn has_time(thread: &mut Thread, fresh: bool) -> bool {
     let deadline = DEADLINE.load(Ordering::Relaxed);
     if deadline != 0 && sys::time() >= deadline {
         return false;
     }
-    effort::allows(if thread.watching > 0 { thread.since } else { u64::MAX })
+    effort::allows(if thread.watching > 0 { thread.since } else { u64::MAX }, fresh)
 }
 
 fn watch(thread: &mut Thread, module: &Watched, sets: Sets<'_>, unit: u32, arguments: &[u64], frame: usize) {
@@ -222,7 +239,8 @@ fn tick(thread: &mut Thread) {
     thread.ticks += 1;
     if thread.ticks >= TICKS {
         thread.ticks = 0;
-        if !has_time(thread) {
+        // What was begun for the sake of what is fresh may go on as long.
+        if !has_time(thread, true) {
             drop_all(thread);
         }
     }

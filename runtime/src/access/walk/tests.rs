@@ -179,6 +179,20 @@ fn extents_are_read_from_memory_and_arguments() {
 }
 
 #[test]
+fn a_long_text_reaches_to_the_end_of_its_object() {
+    let mut text = vec![b'x'; 3 * LONG_TEXT];
+    text[2 * LONG_TEXT] = 0;
+    let place = deps::Place { path: 0, offset: deps::Offset::At(0), extent: deps::Extent::Text };
+    let words = set(vec![deps::Path::Param(0)], &[place]);
+    let size = || walk(&words, &[text.as_ptr().addr() as u64], &mut Bytes::new()).unwrap().bytes as usize;
+    // Nobody knows where it ends but the text itself.
+    assert_eq!(size(), 2 * LONG_TEXT + 1);
+    objects::insert(text.as_ptr().addr(), text.len(), objects::Kind::Heap);
+    assert_eq!(size(), text.len());
+    objects::remove(text.as_ptr().addr());
+}
+
+#[test]
 fn pointers_into_nowhere_add_nothing_and_do_not_fault() {
     let deref = deps::Path::Deref { from: 0, at: Offset::At(0) };
     let closure = deps::Path::Closure { from: 0, at: vec![Offset::At(0)] };
