@@ -15,7 +15,14 @@ fn main() {
     let mut build = cc::Build::new();
     build
         .cpp(true)
-        .files(["shim/plugin.cpp", "shim/gates.cpp", "shim/loops.cpp", "shim/off.cpp", "shim/types.cpp"])
+        .files([
+            "shim/plugin.cpp",
+            "shim/bodies.cpp",
+            "shim/gates.cpp",
+            "shim/loops.cpp",
+            "shim/off.cpp",
+            "shim/types.cpp",
+        ])
         .warnings(false);
     for flag in flags.split_whitespace() {
         build.flag(flag);

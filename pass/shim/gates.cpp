@@ -2,39 +2,23 @@
 //
 //   entry(record, unit, frame, words...)       n = countdown[unit] - 1; countdown[unit] = n
 //                                              if (n | gate) < 0: enter(record, unit, words on the stack, their number, frame)
+//                                              (in a body that runs only then: just that call; see bodies.cpp)
 //   read(p, 4, 1); load p; write(q, 4)         load p; if gate != 0: read(p, 4, 1), write(q, 4)
 //
 // Hooks between two calls share one look at the gate; what was told of the same address before need not be told again. The gate may
 // be looked at once for a stretch without calls: for what a function does, only watches count that began before it did.
 
+#include "gates.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/MDBuilder.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
 
 namespace {
-
-// The hooks, as pass/src/llvm/gates.rs passes them.
-struct Hooks {
-  Function *Entry, *Enter, *Leave, *Read, *Text, *Write;
-  GlobalVariable *Gate, *Countdown;
-};
-static_assert(sizeof(Hooks) == 64, "gates.rs: Gates");
-
-CallInst *callOf(Instruction &I, const Function *F) {
-  auto *Call = dyn_cast<CallInst>(&I);
-  return Call && Call->getCalledFunction() == F ? Call : nullptr;
-}
-
-bool isGated(Instruction &I, const Hooks &H) {
-  return callOf(I, H.Leave) || callOf(I, H.Read) || callOf(I, H.Text) || callOf(I, H.Write);
-}
 
 // A hook that tells of an address of which another one told before, on every way that leads to it, says nothing new: the watches
 // that it could concern were there then.
@@ -60,8 +44,6 @@ void dropRepeats(Function &F, const Hooks &H) {
     Call->eraseFromParent();
 }
 
-MDNode *rarely(LLVMContext &C) { return MDBuilder(C).createUnlikelyBranchWeights(); }
-
 // Puts hooks that follow each other without a call in between behind one look at the gate.
 void gate(BasicBlock &Block, const Hooks &H) {
   SmallVector<SmallVector<CallInst *, 4>, 4> Groups(1);
@@ -86,19 +68,15 @@ void gate(BasicBlock &Block, const Hooks &H) {
 
 // The entry of a function.
 void enter(CallInst *Call, const Hooks &H) {
-  IRBuilder<> B(Call);
+  Function *F = Call->getFunction();
   Value *Unit = Call->getArgOperand(1);
-  Value *Place = B.CreateInBoundsGEP(B.getInt32Ty(), H.Countdown, B.CreateZExt(Unit, B.getInt64Ty()));
-  Value *Left = B.CreateSub(B.CreateLoad(B.getInt32Ty(), Place), B.getInt32(1));
-  B.CreateStore(Left, Place);
-  Value *Either = B.CreateOr(Left, B.CreateLoad(B.getInt32Ty(), H.Gate));
-  Instruction *Then = SplitBlockAndInsertIfThen(B.CreateICmpSLT(Either, B.getInt32(0)), Call->getIterator(), false,
-                                                rarely(B.getContext()));
+  Instruction *Then = F->hasFnAttribute(Watched) ? Call : askAtEntry(Call, Unit, H);
   unsigned Count = Call->arg_size() - 3;
-  BasicBlock &First = Call->getFunction()->getEntryBlock();
+  BasicBlock &First = F->getEntryBlock();
   IRBuilder<> Start(&First, First.begin());
-  Value *Words = Start.CreateAlloca(ArrayType::get(B.getInt64Ty(), std::max(Count, 1u)));
-  B.SetInsertPoint(Then);
+  Value *Words = Start.CreateAlloca(ArrayType::get(Start.getInt64Ty(), std::max(Count, 1u)));
+  IRBuilder<> B(Then);
+  B.SetCurrentDebugLocation(Call->getDebugLoc());
   for (unsigned I = 0; I < Count; I++)
     B.CreateStore(Call->getArgOperand(3 + I), B.CreateConstInBoundsGEP1_64(B.getInt64Ty(), Words, I));
   B.CreateCall(H.Enter, {Call->getArgOperand(0), Unit, Words, B.getInt32(Count), Call->getArgOperand(2)});
@@ -106,6 +84,16 @@ void enter(CallInst *Call, const Hooks &H) {
 }
 
 } // namespace
+
+Instruction *askAtEntry(Instruction *Before, Value *Unit, const Hooks &H) {
+  IRBuilder<> B(Before);
+  Value *Place = B.CreateInBoundsGEP(B.getInt32Ty(), H.Countdown, B.CreateZExt(Unit, B.getInt64Ty()));
+  Value *Left = B.CreateSub(B.CreateLoad(B.getInt32Ty(), Place), B.getInt32(1));
+  B.CreateStore(Left, Place);
+  Value *Either = B.CreateOr(Left, B.CreateLoad(B.getInt32Ty(), H.Gate));
+  Value *Told = B.CreateICmpSLT(Either, B.getInt32(0));
+  return SplitBlockAndInsertIfThen(Told, Before->getIterator(), false, rarely(B.getContext()));
+}
 
 extern "C" void unseen_shim_gate(Module *M, const Hooks *H) {
   for (Function &F : *M) {

@@ -45,7 +45,10 @@ pub fn run(module: Module, options: &Options) -> bool {
         let hooks = emit::access_hooks(module);
         instrument::access::wrap(module, &analysis::access::allocators(&functions), emit::wrapper, &hooks);
         instrument::access::run(module, &access, &hooks, Value::of(record));
-        instrument::verify(&functions, "access");
+        if let Some(gates) = emit::gates(module) {
+            instrument::access::split(&access, &gates);
+        }
+        instrument::verify(&module.functions(), "access");
         emit::access_registration(module, record);
     }
     if plan.probe_count() > 0 {

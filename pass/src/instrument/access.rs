@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! before                      after
-//! define i32 @f(ptr %p) {     define i32 @f(ptr %p) noinline {
+//! define i32 @f(ptr %p) {     define i32 @f.watched(ptr %p) noinline {
 //!   %v = load i32, ptr %p       %frame = call ptr @llvm.frameaddress(i32 0)
 //!   ret i32 %v                  call void @__unseen_access_entry(ptr @record, i32 0, ptr %frame, i64 %p as word)
 //! }                             call void @__unseen_access_read(ptr %p, i64 4, i32 0)
@@ -12,9 +12,11 @@
 //!                             }
 //! ```
 //!
-//! When functions are simplified, [`gate`] puts all that behind a look at whether anybody watches (`shim/gates.cpp`).
+//! `@f` itself stays as it was, but for a look at whether `@f.watched` is to be called instead ([`split`], `shim/bodies.cpp`). When
+//! functions are simplified, [`gate`] puts what is left of the hooks behind another such look (`shim/gates.cpp`): a call that is watched
+//! may go on after that.
 //!
-//! Functions are not inlined any more: a frame is what tells a unit's own variables from its caller's.
+//! Functions with hooks are not inlined: a frame is what tells a unit's own variables from its caller's.
 
 use crate::analysis;
 use crate::analysis::access::{AccessPlan, Action, Point, Size};
@@ -45,7 +47,6 @@ pub fn run(module: Module, plan: &AccessPlan, hooks: &Hooks, record: Value) {
         for name in BROKEN {
             unit.function.remove_attribute(name);
         }
-        unit.function.add_attribute("noinline");
         if unit.function.is_inline_copy() {
             // It would be dropped when it can't be inlined, and what it calls need not exist outside.
             unit.function.make_internal();
@@ -57,6 +58,15 @@ pub fn run(module: Module, plan: &AccessPlan, hooks: &Hooks, record: Value) {
         let frame = unit.function.call_at_entry(module, hooks.entry, &first);
         for end in &unit.ends {
             end.call_before(hooks.leave, &[Argument::Value(frame)]);
+        }
+    }
+}
+
+/// Gives functions a body without hooks. Those that must do with one are not inlined.
+pub fn split(plan: &AccessPlan, gates: &Gates) {
+    for unit in &plan.units {
+        if !unit.function.split(gates) {
+            unit.function.add_attribute("noinline");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What `pass/shim/gates.cpp` does: hooks that are called only while somebody watches, and functions that stand for others.
+//! What `pass/shim/gates.cpp` and `bodies.cpp` do: hooks that are called only while somebody watches, bodies without hooks, and functions
+//! that stand for others.
 
 use super::{Function, Global, Module};
 use llvm_sys::prelude::*;
@@ -19,6 +20,7 @@ pub struct Gates {
 const _: () = assert!(size_of::<Gates>() == 64);
 
 unsafe extern "C" {
+    fn unseen_shim_split(function: LLVMValueRef, gates: *const Gates) -> bool;
     fn unseen_shim_gate(module: LLVMModuleRef, gates: *const Gates);
     fn unseen_shim_describe_hook(function: LLVMValueRef, reads: bool);
     fn unseen_shim_wrap(function: LLVMValueRef, name: *const u8, length: usize) -> LLVMValueRef;
@@ -43,6 +45,12 @@ mod views {
     }
 
     impl Function {
+        /// Moves a body with hooks elsewhere, and leaves one without that goes there while somebody watches. Returns whether that was
+        /// possible.
+        pub fn split(self, gates: &Gates) -> bool {
+            unsafe { unseen_shim_split(self.0, gates) }
+        }
+
         /// Puts a function that calls this one in its place wherever its address is used. `None` if it is only called.
         pub fn wrap(self, name: &str) -> Option<Function> {
             let wrapper = unsafe { unseen_shim_wrap(self.0, name.as_ptr(), name.len()) };
