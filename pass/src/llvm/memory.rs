@@ -223,6 +223,11 @@ mod views {
             unsafe { LLVMIsThreadLocal(self.0) != 0 }
         }
 
+        /// Of an address computation: whether the source promises that it stays inside an object.
+        pub fn stays_inside(self) -> bool {
+            unsafe { LLVMIsInBounds(self.0) != 0 }
+        }
+
         /// Of an address computation (instruction or constant): its parts.
         pub fn offset(self, layout: Layout) -> Offset {
             let operands = self.operands();

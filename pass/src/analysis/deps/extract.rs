@@ -345,7 +345,18 @@ impl Extractor<'_> {
             let used = self.operands(&indices, draft);
             draft.push(Op::Use(used), None);
         }
-        draft.push(Op::Offset { base, at: offset.at, stride }, Some(inst));
+        // As wide as an address, a distance may lead anywhere.
+        let far = indices.iter().any(|index| self.is_wide(index.ty()));
+        if stride != 1 || !far || inst.value().stays_inside() {
+            draft.push(Op::Offset { base, at: offset.at, stride }, Some(inst));
+            return false;
+        }
+        // Any number of bytes further, inside or not: what is there may be no address of an object before, as with pointers whose bits
+        // were rotated. Who follows the pointer that was stored finds nothing.
+        let near = draft.push(Op::Offset { base, at: offset.at, stride }, None);
+        let number = draft.push(Op::Compute(vec![Operand::Inst(near)]), None);
+        let made = draft.push(Op::Forge(Operand::Inst(number)), None);
+        draft.push(Op::Copy(vec![Operand::Inst(near), Operand::Inst(made)]), Some(inst));
         false
     }
 
