@@ -81,14 +81,12 @@ impl Solver<'_> {
         match &body.insts[index].op {
             Op::Load { address, size, volatile, .. } => {
                 if *volatile {
-                    found.opaque(Reason::Volatile, "", origin);
+                    self.read_volatile(*address, origin, found);
                 }
                 self.read(*address, Span::Bytes(*size), origin, found);
             }
-            Op::Store { address, value, size, volatile, .. } => {
-                if *volatile {
-                    found.opaque(Reason::Volatile, "", origin);
-                }
+            // Nothing comes back of a store, volatile or not.
+            Op::Store { address, value, size, .. } => {
                 let set = self.set(*address);
                 self.write(&set, Span::Bytes(*size), origin, found);
                 if self.leaves(&set) {
@@ -242,6 +240,15 @@ impl Solver<'_> {
         }
         for pointer in set.iter() {
             self.read_at(pointer, span, origin, found);
+        }
+    }
+
+    /// What others may change meanwhile; variables on the stack, they don't.
+    fn read_volatile(&mut self, address: Operand, origin: Origin, found: &mut Found) {
+        let set = self.set(address);
+        let own = |p: Pointer| matches!(self.paths.object(self.get(p).0), Object::Local(_));
+        if set.0.is_empty() || !set.iter().all(own) {
+            found.opaque(Reason::Volatile, "", origin);
         }
     }
 
