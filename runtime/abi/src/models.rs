@@ -10,6 +10,8 @@ use crate::deps::Reason;
 pub enum Effect {
     /// Reads what an argument points to.
     Read(u8, Length),
+    /// Reads that many bytes before what an argument points to.
+    Before(u8, u64),
     /// Writes numbers to what an argument points to, if anything.
     Write(u8, Length),
     /// Puts what an argument points to into another order.
@@ -60,8 +62,8 @@ pub enum Length {
 }
 
 use Effect::{
-    Allocates, AllocatesInto, Because, Calls, Constant, Copies, Ends, Foreign, Permutes, PointInto, Reach, Read,
-    ReadUnnamed, Returns, ReturnsTwice, Write, WriteUnnamed,
+    Allocates, AllocatesInto, Because, Before, Calls, Constant, Copies, Ends, Foreign, Permutes, PointInto, Reach,
+    Read, ReadUnnamed, Returns, ReturnsTwice, Write, WriteUnnamed,
 };
 use Length::{Argument, Bytes, Product, Rest, Text};
 use Reason::{Environment, Exit, Input, Output, Process, Random, Threads, Time};
@@ -94,13 +96,17 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("realloc reallocarray", &[Read(0, Rest), Allocates, Returns(0)]),
     ("__rust_realloc", &[Read(0, Argument(1)), Allocates, Returns(0)]),
     ("posix_memalign", &[AllocatesInto(0)]),
-    ("malloc_usable_size", &[Because(Process)]),
+    // What the allocator knows of a block lies right before it.
+    ("malloc_usable_size", &[Before(0, 8)]),
+    ("mremap", &[Read(0, Rest), Allocates, Returns(0), Because(Input)]),
     ("memcpy memmove __memcpy_chk __memmove_chk", &[Copies(0, 1, Argument(2)), Returns(0)]),
     ("mempcpy", &[Copies(0, 1, Argument(2)), Returns(0)]),
     ("memset __memset_chk bzero explicit_bzero", &[Write(0, Rest), Returns(0)]),
     ("memcmp bcmp", &[Read(0, Argument(2)), Read(1, Argument(2))]),
     ("memchr memrchr", &[Read(0, Argument(2)), Returns(0)]),
     ("rawmemchr", &[Read(0, Rest), Returns(0)]),
+    ("crc32 adler32", &[Read(1, Argument(2))]),
+    ("compressBound", &[]),
     ("memmem", &[Read(0, Argument(1)), Read(2, Argument(3)), Returns(0)]),
     // Texts.
     ("strlen atoi atol atoll atof", &[Read(0, Text)]),
@@ -154,7 +160,7 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("setlocale", &[Read(1, Text), Foreign, Because(Environment)]),
     (
         "putchar putchar_unlocked fputc putc fputc_unlocked fflush fclose rewind clearerr ftruncate ftruncate64 fsync fdatasync close \
-         fchmod fchown flock flockfile funlockfile munmap madvise dirfd",
+         fchmod fchown flock flockfile funlockfile munmap madvise dirfd setvbuf",
         &[Because(Output)],
     ),
     ("puts perror remove unlink rmdir mkdir chmod chown chdir fputs fputs_unlocked", &[Read(0, Text), Because(Output)]),
@@ -187,6 +193,8 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("read pread pread64 recv", &[Write(1, Rest), Because(Input)]),
     ("popen", &[Read(0, Text), Read(1, Text), Foreign, Because(Process)]),
     ("signal", &[Foreign, Because(Process)]),
+    ("sigaction", &[Read(1, Bytes(152)), Write(2, Bytes(152)), Because(Process)]),
+    ("getpwuid getpwnam dlerror", &[Foreign, Because(Process)]),
     ("pthread_cond_signal pthread_cond_broadcast pthread_detach pclose", &[Because(Process)]),
     // A lock is memory like any other: its state decides what happens to it.
     (
@@ -198,6 +206,7 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("sigemptyset sigfillset", &[Write(0, Bytes(128))]),
     ("sigaddset sigdelset", &[Read(0, Bytes(128)), Write(0, Bytes(128))]),
     ("sigismember", &[Read(0, Bytes(128))]),
+    ("pthread_join", &[Write(1, Bytes(8)), Because(Threads)]),
     ("pthread_create fork vfork execv execve execvp clone posix_spawn system", &[Because(Threads)]),
     // Ends.
     (
@@ -233,6 +242,7 @@ pub fn allocation(name: &str) -> Option<Length> {
         "malloc" | "valloc" | "__rust_alloc" | "__rust_alloc_zeroed" | "__cxa_allocate_exception" => Argument(0),
         "calloc" => Product(0, 1),
         "realloc" | "aligned_alloc" | "memalign" | "mmap" | "mmap64" => Argument(1),
+        "mremap" => Argument(2),
         "reallocarray" => Product(1, 2),
         "posix_memalign" => Argument(2),
         "__rust_realloc" => Argument(3),
@@ -244,8 +254,10 @@ pub fn allocation(name: &str) -> Option<Length> {
 
 /// Which argument points to the memory that a function of that name gives back.
 pub fn freed(name: &str) -> Option<u8> {
-    let frees =
-        matches!(name, "free" | "cfree" | "munmap" | "realloc" | "reallocarray" | "__rust_dealloc" | "__rust_realloc");
+    let frees = matches!(
+        name,
+        "free" | "cfree" | "munmap" | "mremap" | "realloc" | "reallocarray" | "__rust_dealloc" | "__rust_realloc"
+    );
     (frees || name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv")).then_some(0)
 }
 

@@ -92,10 +92,16 @@ impl Draft<'_> {
         let memory = |base, span| Thing::Memory { base, offset: Offset::At(0), span };
         match *effect {
             // A table line serves functions of several arities: checked variants have more.
-            models::Effect::Read(i, _) | models::Effect::Write(i, _) if u32::from(i) >= params => {}
+            models::Effect::Read(i, _) | models::Effect::Before(i, _) | models::Effect::Write(i, _)
+                if u32::from(i) >= params => {}
             models::Effect::Read(i, length) => {
                 let base = self.param(i);
                 self.read(memory(base, span(length)));
+            }
+            models::Effect::Before(i, length) => {
+                let base = self.param(i);
+                let offset = Offset::At(-(length as i64));
+                self.read(Thing::Memory { base, offset, span: Span::Bytes(length) });
             }
             models::Effect::Write(i, length) => {
                 let base = self.param(i);
@@ -189,6 +195,7 @@ impl Draft<'_> {
 fn pointers(effect: &models::Effect) -> Vec<u8> {
     match *effect {
         models::Effect::Read(i, _)
+        | models::Effect::Before(i, _)
         | models::Effect::Write(i, _)
         | models::Effect::Permutes(i)
         | models::Effect::Returns(i)
