@@ -12,6 +12,7 @@ use unseen_abi::hooks::{Hook, HookType};
 pub mod build;
 pub mod gates;
 pub mod memory;
+pub mod tbaa;
 pub mod types;
 
 pub use llvm_sys::LLVMOpcode as Opcode;

@@ -96,6 +96,14 @@ mod views {
     }
 
     impl Type {
+        pub(in crate::llvm) fn from_raw(ty: LLVMTypeRef) -> Type {
+            Type(ty)
+        }
+
+        pub(in crate::llvm) fn raw(self) -> LLVMTypeRef {
+            self.0
+        }
+
         pub fn shape(self) -> Shape {
             match unsafe { LLVMGetTypeKind(self.0) } {
                 LLVMTypeKind::LLVMVoidTypeKind => Shape::Void,
@@ -344,20 +352,9 @@ mod views {
         /// Of a load: whether it loads the pointer to a C++ object's table of virtual functions, as type-based alias
         /// metadata says. `None` without such metadata.
         pub fn loads_vtable_pointer(self) -> Option<bool> {
-            const NAME: &str = "tbaa";
-            unsafe {
-                let context = LLVMGetTypeContext(LLVMTypeOf(self.0));
-                let kind = LLVMGetMDKindIDInContext(context, NAME.as_ptr().cast(), NAME.len() as u32);
-                let tag = LLVMGetMetadata(self.0, kind);
-                if tag.is_null() {
-                    return None;
-                }
-                let node = *super::super::views::operands(tag).first()?;
-                let name = *super::super::views::operands(node).first()?;
-                let mut length = 0;
-                let text = LLVMGetMDString(name, &mut length);
-                Some(!text.is_null() && super::super::views::text(text, length as usize) == "vtable pointer")
-            }
+            let node = *self.access_tag()?.operands().first()?;
+            let name = node.operands().first()?.text();
+            Some(name.as_deref() == Some("vtable pointer"))
         }
 
         /// Of a phi: what it may be.

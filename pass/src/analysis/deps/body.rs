@@ -171,6 +171,8 @@ pub enum Op {
         parts: Parts,
         kind: Loaded,
         volatile: bool,
+        /// As the source has it, no function's address.
+        data: bool,
     },
     /// Writes memory, certainly unless `maybe`.
     Store {

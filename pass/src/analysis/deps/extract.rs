@@ -1,6 +1,8 @@
 //! From the module to plain data.
 
 use super::body::*;
+use super::flow::{Flow, Held, Place, Site};
+use super::tags::Tags;
 use super::targets::{Signature, Slot, Targets};
 use super::{exceptions, intrinsics};
 use crate::analysis::sources::Sources;
@@ -25,6 +27,12 @@ pub struct Extractor<'a> {
     pub targets: Targets,
     sources: &'a mut Sources,
     forges: bool,
+    pub(super) tags: Tags,
+    pub(super) flow: Flow,
+    /// Functions in initial values, in which struct and where.
+    pub(super) initial: Vec<(Type, u64, u32)>,
+    /// The field that lies somewhere in a struct.
+    pub(super) fields: HashMap<(Type, u64), Option<Place>>,
 }
 
 /// The program of a module. Functions are numbered as in `functions`; the last globals stand for output and the library. Without `main`, or
@@ -38,6 +46,10 @@ pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources:
         targets: Targets::default(),
         sources,
         forges: false,
+        tags: Tags::default(),
+        flow: Flow::default(),
+        initial: Vec::new(),
+        fields: HashMap::new(),
     };
     let main = functions.iter().any(|f| !f.is_declaration() && f.name() == "main");
     let open = !whole || !main;
@@ -58,8 +70,9 @@ pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources:
     for (index, function) in functions.iter().enumerate() {
         extractor.targets.declare(index as u32, Signature::of(function.signature()));
     }
-    extractor.targets.resolve(&mut program);
     program.forges = extractor.forges;
+    extractor.place_initial();
+    extractor.targets.resolve(&mut program, &extractor.flow);
     program
 }
 
@@ -77,6 +90,9 @@ impl Extractor<'_> {
             global.constant = variable.is_constant();
             self.pointers(initial, 0, &mut global.pointers);
             self.targets.look_at_table(&global, initial.ty(), self.layout);
+            if global.pointers.iter().any(|(_, p)| matches!(p, Operand::Function(_))) {
+                self.initial(initial, None, Some(Place::Global(self.globals[&variable])));
+            }
             if !global.constant {
                 global.pointers.clear();
             }
@@ -109,7 +125,7 @@ impl Extractor<'_> {
     }
 
     /// A constant as an operand.
-    fn constant(&mut self, value: Value) -> Operand {
+    pub(super) fn constant(&mut self, value: Value) -> Operand {
         match value.kind() {
             Kind::Variable(variable) => Operand::Global { global: self.globals[&variable], at: 0 },
             Kind::Function(function) => match self.functions.get(&function) {
@@ -163,6 +179,8 @@ impl Extractor<'_> {
         };
         if out.defined && !out.panics {
             out.body = Some(self.body(function));
+        } else {
+            self.flow.held.push(Vec::new());
         }
         out
     }
@@ -176,6 +194,7 @@ impl Extractor<'_> {
             later: Vec::new(),
             entry: blocks[0],
             place: None,
+            held: Vec::new(),
         };
         for block in &blocks {
             let start = draft.body.insts.len() as u32;
@@ -195,6 +214,8 @@ impl Extractor<'_> {
             let operands = values.iter().map(|v| self.operand(*v, &draft)).collect();
             draft.body.insts[index as usize].op = Op::Copy(operands);
         }
+        draft.held.shrink_to_fit();
+        self.flow.held.push(draft.held);
         draft.body.insts.shrink_to_fit();
         draft.body.blocks.shrink_to_fit();
         draft.body
@@ -215,7 +236,15 @@ impl Extractor<'_> {
         (terminator.opcode() == Opcode::LLVMInvoke).then(|| draft.blocks[&terminator.unwinds_to()])
     }
 
+    /// A value that is used otherwise than as the address of a load or store.
     pub fn operand(&mut self, value: Value, draft: &Draft) -> Operand {
+        if let Some(place) = self.variable(value) {
+            self.flow.leaked.insert(place);
+        }
+        self.address(value, draft)
+    }
+
+    fn address(&mut self, value: Value, draft: &Draft) -> Operand {
         match value.kind() {
             Kind::Instruction(inst) => match draft.numbers.get(&inst) {
                 Some(index) => Operand::Inst(*index),
@@ -289,14 +318,24 @@ impl Extractor<'_> {
             LLVMInsertElement => Op::Copy(self.operands(&value.operands()[..2], draft)),
             LLVMShuffleVector => Op::Copy(self.operands(&value.operands()[..2], draft)),
             LLVMLoad => {
-                let address = self.operand(value.operands()[0], draft);
-                self.load(address, value.ty(), inst.is_volatile())
+                let from = value.operands()[0];
+                let is_data = value.ty().shape() == Shape::Pointer && self.note_held(inst, from, draft);
+                let address = self.address(from, draft);
+                let mut load = self.load(address, value.ty(), inst.is_volatile());
+                if let Op::Load { data, .. } = &mut load {
+                    *data = is_data;
+                }
+                load
             }
             LLVMStore => {
-                let operands = self.operands(&value.operands(), draft);
-                let size = self.layout.stored_size(value.operands()[0].ty());
-                let volatile = inst.is_volatile();
-                Op::Store { address: operands[1], value: operands[0], size, maybe: false, volatile }
+                let (stored, to) = (value.operands()[0], value.operands()[1]);
+                let size = self.layout.stored_size(stored.ty());
+                let is_data = size == 8 && self.note_held(inst, to, draft);
+                if is_data {
+                    draft.held.push((draft.body.insts.len() as u32, Held::Data));
+                }
+                let (address, value) = (self.address(to, draft), self.operand(stored, draft));
+                Op::Store { address, value, size, maybe: false, volatile: inst.is_volatile() }
             }
             LLVMAtomicRMW | LLVMAtomicCmpXchg => return self.exchange(inst, draft),
             LLVMCall | LLVMInvoke => return self.call(inst, draft),
@@ -336,6 +375,8 @@ impl Extractor<'_> {
     fn offset(&mut self, inst: LlvmInst, draft: &mut Draft) -> bool {
         let offset = inst.value().offset(self.layout);
         let base = self.operand(offset.base, draft);
+        // Every struct with pointers is to be known by name.
+        self.variable(inst.value());
         let mut stride = 0;
         for (_, size) in &offset.variable {
             stride = gcd(stride, *size);
@@ -369,7 +410,7 @@ impl Extractor<'_> {
             _ if wide => Loaded::Wide,
             _ => Loaded::Number,
         };
-        Op::Load { address, size: self.layout.stored_size(ty), parts, kind, volatile }
+        Op::Load { address, size: self.layout.stored_size(ty), parts, kind, volatile, data: false }
     }
 
     /// The scalars in a type, and whether some may be pointers.
@@ -473,7 +514,12 @@ impl Extractor<'_> {
             }
         };
         draft.push(Op::Use(vec![pointer]), None);
-        draft.push(Op::Call { callee, args, maybe: false, ignored: false }, Some(inst));
+        let through_pointer = matches!(callee, Callee::Group(_));
+        let inst = draft.push(Op::Call { callee, args, maybe: false, ignored: false }, Some(inst));
+        if through_pointer {
+            let function = self.flow.held.len() as u32;
+            self.flow.sites.push(Site { function, inst, pointer });
+        }
         false
     }
 
@@ -498,13 +544,15 @@ impl Extractor<'_> {
 
 /// A body being made.
 pub struct Draft {
-    body: Body,
+    pub(super) body: Body,
     numbers: HashMap<LlvmInst, u32>,
     blocks: HashMap<LlvmBlock, u32>,
     /// Phis, to be filled when everything has its number.
     later: Vec<(u32, Vec<Value>)>,
     entry: LlvmBlock,
     place: Option<unseen_abi::manifest::Place>,
+    /// What the source says that loads and stores access.
+    pub(super) held: Vec<(u32, Held)>,
 }
 
 impl Draft {

@@ -1,12 +1,13 @@
 //! Dependency sets: what each function reads that it did not write itself, what it may write, and why that can't always be
 //! told.
 //!
-//! [`extract`] makes plain data ([`body`]) of the module, with calls through pointers resolved by [`targets`]. From there
-//! on nothing knows LLVM. [`solve`], with [`calls`] and [`certain`], finds what the values of one function may point to and
+//! [`extract`] makes plain data ([`body`]) of the module, with calls through pointers resolved by [`targets`] and [`flow`], which
+//! follows addresses of functions by what [`accesses`] and [`tags`] say of the source's types. From there on nothing knows LLVM. [`solve`], with [`calls`] and [`certain`], finds what the values of one function may point to and
 //! what it certainly writes, in terms of [`paths`], [`memory`] and [`must`]; [`collect`] and [`effects`] make a [`summary`] of
 //! that, with regard to [`endings`]; [`external`] makes those of functions without code; [`whole`] does so for all, callees first. [`encode`] gives
 //! what travels in the binary, [`names`] adds the source's names to it, [`render`] gives what tests read.
 
+mod accesses;
 pub mod body;
 mod calls;
 mod certain;
@@ -18,6 +19,7 @@ mod endings;
 mod exceptions;
 mod external;
 pub mod extract;
+mod flow;
 mod intrinsics;
 mod memory;
 mod must;
@@ -28,6 +30,7 @@ mod render;
 mod slots;
 mod solve;
 pub mod summary;
+mod tags;
 mod targets;
 pub mod whole;
 

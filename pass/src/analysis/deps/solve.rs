@@ -173,7 +173,7 @@ impl<'a> Solver<'a> {
                 self.give(index, &set)
             }
             Op::Near(of) => self.compute(index, &[*of]),
-            Op::Load { address, size: _, parts, kind, volatile: _ } => {
+            Op::Load { address, size: _, parts, kind, .. } => {
                 let written = self.written[index].clone();
                 let pointer = *kind == Loaded::Pointer;
                 let wanted = if pointer { Wanted::Pointer } else { Wanted::Anything };

@@ -4,6 +4,7 @@
 //! tables, at their own offset: the languages give no other way to their addresses.
 
 use super::body::{Callee, Global, Group, Op, Operand, Program};
+use super::flow::{self, Flow};
 use super::paths::{add, contains};
 use crate::llvm::memory::{Layout, Shape, Type};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -137,12 +138,13 @@ impl Targets {
     }
 
     /// Fills the groups of the program, and names what has only one member or none.
-    pub fn resolve(&self, program: &mut Program) {
+    pub fn resolve(&self, program: &mut Program, flow: &Flow) {
         let group = |(signature, slot): &(Signature, Slot)| Group {
             members: self.members(signature, *slot, program),
             open: program.open && !matches!(slot, Slot::Table { .. }),
         };
-        let groups: Vec<Group> = self.asked.iter().map(group).collect();
+        let mut groups: Vec<Group> = self.asked.iter().map(group).collect();
+        self.follow(program, flow, &mut groups);
         for function in &mut program.functions {
             for inst in function.body.iter_mut().flat_map(|b| &mut b.insts) {
                 if let Op::Call { callee, .. } = &mut inst.op
@@ -159,6 +161,45 @@ impl Targets {
             }
         }
         program.groups = groups;
+    }
+
+    /// Gives calls whose pointers can be followed back to functions smaller groups.
+    fn follow(&self, program: &mut Program, flow: &Flow, groups: &mut Vec<Group>) {
+        if program.open {
+            return;
+        }
+        let called = |program: &Program, site: &flow::Site| {
+            let body = program.functions[site.function as usize].body.as_ref();
+            match body.map(|b| &b.insts[site.inst as usize].op) {
+                Some(Op::Call { callee: Callee::Group(group), .. }) => *group as usize,
+                other => unreachable!("{other:?} calls through no pointer"),
+            }
+        };
+        let asked: Vec<usize> = flow.sites.iter().map(|site| called(program, site)).collect();
+        let members: Vec<BTreeSet<u32>> = groups.iter().map(|g| g.members.iter().copied().collect()).collect();
+        let of_sites: Vec<&BTreeSet<u32>> = asked.iter().map(|group| &members[*group]).collect();
+        let found = flow::resolve(program, flow, &of_sites);
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+        for ((site, group), found) in flow.sites.iter().zip(asked).zip(found) {
+            let (_, slot) = &self.asked[group];
+            if !matches!(slot, Slot::Anywhere | Slot::Perhaps(_)) {
+                continue;
+            }
+            let Some(found) = found else { continue };
+            let here: Vec<u32> = groups[group].members.iter().copied().filter(|m| found.contains(m)).collect();
+            // What nobody put there was put there by somebody who is not seen.
+            if here.is_empty() || here.len() == groups[group].members.len() {
+                continue;
+            }
+            let number = *known.entry(here).or_insert_with_key(|members| {
+                groups.push(Group { members: members.clone(), open: false });
+                groups.len() as u32 - 1
+            });
+            let body = program.functions[site.function as usize].body.as_mut();
+            if let Some(Op::Call { callee, .. }) = body.map(|b| &mut b.insts[site.inst as usize].op) {
+                *callee = Callee::Group(number);
+            }
+        }
     }
 
     fn members(&self, signature: &Signature, slot: Slot, program: &Program) -> Vec<u32> {

@@ -124,9 +124,16 @@ fn op(random: &mut Random, params: usize, insts: &[Inst], arity: &[usize]) -> Op
         3 => Op::Copy(vec![any(random), any(random)]),
         4 if random.numbers && random.one_in(2) => {
             let kind = if random.one_in(2) { Loaded::Integer } else { Loaded::Number };
-            Op::Load { address: any(random), size: 8, parts: vec![0], kind, volatile: false }
+            Op::Load { address: any(random), size: 8, parts: vec![0], kind, volatile: false, data: false }
         }
-        4..8 => Op::Load { address: any(random), size: 8, parts: vec![0], kind: Loaded::Pointer, volatile: false },
+        4..8 => Op::Load {
+            address: any(random),
+            size: 8,
+            parts: vec![0],
+            kind: Loaded::Pointer,
+            volatile: false,
+            data: false,
+        },
         8..11 => {
             Op::Store { address: any(random), value: any(random), size: 8, maybe: random.one_in(4), volatile: false }
         }

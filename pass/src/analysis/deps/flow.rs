@@ -1,0 +1,470 @@
+//! Where addresses of functions go: which functions a pointer that is called may point to.
+//!
+//! Followed backwards from each call: through values, parameters, results, local variables, and the fields of structs,
+//! each of which is one place for all objects. Where a way leads elsewhere, any function may come from there. It rests on
+//! what the optimiser relies on too (`-fstrict-aliasing`; without that metadata nothing is concluded):
+//! * a function's address is kept as a pointer to a function or to `void`, not to other data;
+//! * what is stored as a field is called as the same field of the same struct. Other stores reach a field only by a pointer
+//!   to it, which somebody made by naming the field;
+//! * what is copied as a block is read as what it was written as;
+//! * what is stored as a member of a union is called as one.
+
+use super::body::{Body, Callee, Loaded, Op, Operand, Program};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use unseen_abi::deps::Reason;
+use unseen_abi::models::{self, Effect};
+
+/// How an access names what it accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Held {
+    /// A field, by number.
+    Field(u32),
+    /// Some pointer to a function or to anything.
+    Pointer,
+    /// Something else: a pointer to data of a known type, a number.
+    Data,
+    /// A member of a union, or bytes.
+    Union,
+    /// An unnamed argument.
+    Unnamed,
+    /// The source says nothing.
+    Untold,
+}
+
+/// A variable that functions may lie in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    Field(u32),
+    Global(u32),
+    /// It is not known in which.
+    Any,
+}
+
+/// What extraction knows of it.
+#[derive(Default)]
+pub struct Flow {
+    /// By function, in the order of instructions: loads of pointers and stores of which the source says something. Those of
+    /// stack variables are left out.
+    pub held: Vec<Vec<(u32, Held)>>,
+    pub sites: Vec<Site>,
+    /// Functions in initial values.
+    pub initial: Vec<(Place, u32)>,
+    /// Variables whose address is a value.
+    pub leaked: HashSet<Place>,
+}
+
+/// A call through a pointer.
+pub struct Site {
+    pub function: u32,
+    pub inst: u32,
+    pub pointer: Operand,
+}
+
+impl Flow {
+    fn held(&self, function: u32, inst: u32) -> Held {
+        let held = &self.held[function as usize];
+        held.binary_search_by_key(&inst, |(i, _)| *i).map_or(Held::Untold, |i| held[i].1)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Node {
+    Value(u32, u32),
+    Param(u32, u32),
+    Result(u32),
+    Local(u32, u32),
+    Place(Place),
+    /// Unnamed arguments of a function, or of any that passes a list of them on.
+    Unnamed(Option<u32>),
+    /// What is given to functions that are not seen, and may be called by them.
+    Outside,
+    /// Where stores go of which the source says nothing.
+    Everywhere,
+}
+
+/// What may come to a node.
+#[derive(Default)]
+struct Found {
+    functions: BTreeSet<u32>,
+    /// Any function may.
+    any: bool,
+    /// Where it goes on to; whether with that, too.
+    next: Vec<(u32, bool)>,
+}
+
+/// The functions that each site may call, where that can be told. `members` are those that it calls at most, by site.
+pub fn resolve(program: &Program, flow: &Flow, members: &[&BTreeSet<u32>]) -> Vec<Option<BTreeSet<u32>>> {
+    if flow.held.iter().all(Vec::is_empty) {
+        return flow.sites.iter().map(|_| None).collect();
+    }
+    let mut search = Search {
+        program,
+        flow,
+        index: Index::of(program, flow),
+        members,
+        sites: flow.sites.iter().enumerate().map(|(i, site)| ((site.function, site.inst), i)).collect(),
+        private: HashMap::new(),
+        nodes: HashMap::new(),
+        found: Vec::new(),
+        work: Vec::new(),
+    };
+    for (site, members) in flow.sites.iter().zip(members) {
+        let body = program.functions[site.function as usize].body.as_ref().expect("calls are in code");
+        if let Op::Call { args, .. } = &body.insts[site.inst as usize].op {
+            for member in *members {
+                search.index.pass(program, site.function, *member, args);
+            }
+        }
+    }
+    let ends: Vec<u32> = flow
+        .sites
+        .iter()
+        .map(|site| {
+            let end = search.found.len() as u32;
+            search.found.push(Found::default());
+            search.from(site.function, site.pointer, end, true);
+            end
+        })
+        .collect();
+    let outside = search.found.len() as u32;
+    search.found.push(Found::default());
+    search.edge(Node::Outside, outside, true);
+    while let Some(node) = search.work.pop() {
+        let number = search.nodes[&node];
+        search.expand(node, number);
+    }
+    search.spread();
+    while search.call_back(outside) {
+        search.spread();
+    }
+    ends.iter().map(|end| &search.found[*end as usize]).map(|f| (!f.any).then(|| f.functions.clone())).collect()
+}
+
+/// Stores, calls and results by what they are looked for by.
+#[derive(Default)]
+struct Index {
+    stores: HashMap<Place, Vec<(u32, Operand, bool)>>,
+    untold: Vec<(u32, Operand, bool)>,
+    unnamed: HashMap<u32, Vec<(u32, Operand)>>,
+    outside: Vec<(u32, Operand)>,
+    calls: HashMap<u32, Vec<(u32, u32)>>,
+}
+
+impl Index {
+    fn of(program: &Program, flow: &Flow) -> Index {
+        let mut index = Index::default();
+        for (function, body) in program.functions.iter().enumerate() {
+            if let Some(body) = &body.body {
+                index.body(program, flow, function as u32, body);
+            }
+        }
+        index
+    }
+
+    fn body(&mut self, program: &Program, flow: &Flow, function: u32, body: &Body) {
+        let private = private(body);
+        for (number, inst) in body.insts.iter().enumerate() {
+            let number = number as u32;
+            match &inst.op {
+                Op::Call { callee: Callee::Function(callee), args, .. } => {
+                    self.calls.entry(*callee).or_default().push((function, number));
+                    self.pass(program, function, *callee, args);
+                }
+                Op::Store { address: Operand::Inst(to), .. } if private[*to as usize] => {}
+                Op::Store { value: Operand::Number(_) | Operand::Global { .. }, .. } => {}
+                Op::Store { address, value, size, .. } if *size >= 8 => {
+                    let held = flow.held(function, number);
+                    let (place, any) = match (held, variable(program, *address)) {
+                        (Held::Field(field), _) => (Place::Field(field), true),
+                        (_, Some(global)) => (Place::Global(global), true),
+                        (Held::Pointer | Held::Unnamed, _) => (Place::Any, true),
+                        (Held::Data, _) => continue,
+                        // Who reads a pointer as a member of a union stores it as the same thing.
+                        (Held::Union, _) => (Place::Any, false),
+                        (Held::Untold, _) => {
+                            // On the stack, these are the parts of a struct that is passed by value.
+                            self.untold.push((function, *value, !is_own(body, *address)));
+                            continue;
+                        }
+                    };
+                    self.stores.entry(place).or_default().push((function, *value, any));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Index {
+    /// Arguments that a function finds by a list, or that one gets that is not seen.
+    fn pass(&mut self, program: &Program, caller: u32, callee: u32, args: &[Operand]) {
+        let called = &program.functions[callee as usize];
+        if called.body.is_none() {
+            let keeps = |effects: &[Effect]| {
+                effects.iter().any(|e| matches!(e, Effect::Because(Reason::Process | Reason::Threads)))
+            };
+            if models::model(&called.name).is_none_or(keeps) {
+                self.outside.extend(args.iter().map(|arg| (caller, *arg)));
+            }
+        } else if called.variadic {
+            let unnamed = self.unnamed.entry(callee).or_default();
+            unnamed.extend(args.iter().skip(called.params.len()).map(|arg| (caller, *arg)));
+        }
+    }
+}
+
+/// The variable that an address is of, if that holds one pointer.
+fn variable(program: &Program, address: Operand) -> Option<u32> {
+    match address {
+        Operand::Global { global, at: 0 } if program.globals[global as usize].size == 8 => Some(global),
+        _ => None,
+    }
+}
+
+/// Stack variables of which nobody has the address.
+fn private(body: &Body) -> Vec<bool> {
+    let mut all: Vec<bool> = body.insts.iter().map(|inst| matches!(inst.op, Op::Alloca)).collect();
+    let mut known = |operand: &Operand| {
+        if let Operand::Inst(i) = operand {
+            all[*i as usize] = false;
+        }
+    };
+    for inst in &body.insts {
+        match &inst.op {
+            Op::Alloca | Op::Load { .. } | Op::Opaque(..) => {}
+            Op::Store { value, .. } => known(value),
+            Op::Offset { base: of, .. } | Op::Near(of) | Op::Forge(of) | Op::Return(of) => known(of),
+            Op::Fill { to: of, .. } | Op::VaStart { list: of } => known(of),
+            Op::Copy(of) | Op::Compute(of) | Op::Use(of) | Op::Call { args: of, .. } => of.iter().for_each(&mut known),
+            Op::CopyBytes { to, from, .. } => [to, from].into_iter().for_each(&mut known),
+        }
+    }
+    all
+}
+
+/// Whether an address is one in a stack variable.
+fn is_own(body: &Body, mut address: Operand) -> bool {
+    loop {
+        let Operand::Inst(i) = address else { return false };
+        match &body.insts[i as usize].op {
+            Op::Alloca => return true,
+            Op::Offset { base, .. } => address = *base,
+            _ => return false,
+        }
+    }
+}
+
+struct Search<'a> {
+    program: &'a Program,
+    flow: &'a Flow,
+    index: Index,
+    members: &'a [&'a BTreeSet<u32>],
+    /// By function and instruction.
+    sites: HashMap<(u32, u32), usize>,
+    private: HashMap<u32, Vec<bool>>,
+    nodes: HashMap<Node, u32>,
+    found: Vec<Found>,
+    work: Vec<Node>,
+}
+
+impl Search<'_> {
+    /// What comes to a node goes on to another.
+    fn edge(&mut self, from: Node, to: u32, any: bool) {
+        let next = self.found.len() as u32;
+        let number = *self.nodes.entry(from).or_insert(next);
+        if number == next {
+            self.found.push(Found::default());
+            self.work.push(from);
+        }
+        self.found[number as usize].next.push((to, any));
+    }
+
+    /// A value of a function goes to a node.
+    fn from(&mut self, function: u32, operand: Operand, to: u32, any: bool) {
+        match operand {
+            Operand::Function(f) => {
+                self.found[to as usize].functions.insert(f);
+            }
+            Operand::Inst(i) => self.edge(Node::Value(function, i), to, any),
+            Operand::Param(i) => self.edge(Node::Param(function, i), to, any),
+            Operand::Thrown | Operand::Unknown(_) => self.found[to as usize].any |= any,
+            Operand::Number(_) | Operand::Global { .. } => {}
+        }
+    }
+
+    fn is_private(&mut self, function: u32, inst: u32) -> bool {
+        let program = self.program;
+        let body = program.functions[function as usize].body.as_ref();
+        self.private.entry(function).or_insert_with(|| body.map(private).unwrap_or_default())[inst as usize]
+    }
+
+    /// Finds what comes to a node.
+    fn expand(&mut self, node: Node, number: u32) {
+        match node {
+            Node::Value(function, inst) => self.value(function, inst, number),
+            Node::Param(function, param) => self.param(function, param, number),
+            Node::Result(function) => {
+                let body = self.program.functions[function as usize].body.as_ref();
+                for inst in body.map_or(&[][..], |b| &b.insts) {
+                    if let Op::Return(value) = inst.op {
+                        self.from(function, value, number, true);
+                    }
+                }
+            }
+            Node::Local(function, alloca) => {
+                let program = self.program;
+                for inst in program.functions[function as usize].body.iter().flat_map(|b| &b.insts) {
+                    match inst.op {
+                        Op::Store { address: Operand::Inst(to), value, .. } if to == alloca => {
+                            self.from(function, value, number, true);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Node::Place(place) => {
+                for (function, value, any) in self.index.stores.get(&place).cloned().unwrap_or_default() {
+                    self.from(function, value, number, any);
+                }
+                let initial = self.flow.initial.iter().filter(|(p, _)| *p == place).map(|(_, f)| *f);
+                self.found[number as usize].functions.extend(initial);
+                // It takes a pointer to the variable itself to store in it otherwise than by its name.
+                if self.flow.leaked.contains(&place) {
+                    self.edge(Node::Place(Place::Any), number, true);
+                }
+                self.edge(Node::Everywhere, number, true);
+            }
+            Node::Unnamed(Some(callee)) => {
+                for (function, value) in self.index.unnamed.get(&callee).cloned().unwrap_or_default() {
+                    self.from(function, value, number, true);
+                }
+            }
+            Node::Unnamed(None) => {
+                let all: Vec<u32> = self.index.unnamed.keys().copied().collect();
+                all.into_iter().for_each(|callee| self.edge(Node::Unnamed(Some(callee)), number, true));
+            }
+            Node::Outside => {
+                for (function, value) in self.index.outside.clone() {
+                    self.from(function, value, number, true);
+                }
+            }
+            Node::Everywhere => {
+                for (function, value, any) in self.index.untold.clone() {
+                    self.from(function, value, number, any);
+                }
+            }
+        }
+    }
+
+    fn value(&mut self, function: u32, index: u32, number: u32) {
+        let program = self.program;
+        let body = program.functions[function as usize].body.as_ref().expect("values are of code");
+        match &body.insts[index as usize].op {
+            Op::Copy(of) => of.iter().for_each(|operand| self.from(function, *operand, number, true)),
+            Op::Near(of) | Op::Offset { base: of, at: 0, stride: 0 } => self.from(function, *of, number, true),
+            Op::Load { kind: Loaded::Integer | Loaded::Number, .. } | Op::Load { data: true, .. } => {}
+            Op::Load { address: Operand::Inst(i), .. } if self.is_private(function, *i) => {
+                self.edge(Node::Local(function, *i), number, true);
+            }
+            Op::Load { address, .. } => {
+                let held = self.flow.held(function, index);
+                match (held, variable(program, *address)) {
+                    (Held::Field(field), _) => self.edge(Node::Place(Place::Field(field)), number, true),
+                    (_, Some(global)) => self.edge(Node::Place(Place::Global(global)), number, true),
+                    (Held::Unnamed, _) => {
+                        let own = body.insts.iter().any(|inst| matches!(inst.op, Op::VaStart { .. }));
+                        self.edge(Node::Unnamed(own.then_some(function)), number, true);
+                    }
+                    (Held::Data, _) => {}
+                    (Held::Pointer | Held::Union | Held::Untold, _) => self.found[number as usize].any = true,
+                }
+            }
+            Op::Call { callee: Callee::Function(callee), args, .. } => self.result(function, *callee, args, number),
+            Op::Call { args, .. } => match self.sites.get(&(function, index)) {
+                Some(site) => {
+                    for callee in self.members[*site].clone() {
+                        self.result(function, callee, args, number);
+                    }
+                }
+                None => self.found[number as usize].any = true,
+            },
+            Op::Forge(_) | Op::Opaque(..) => self.found[number as usize].any = true,
+            // An address in an object, or a number.
+            Op::Offset { .. } | Op::Alloca | Op::Compute(_) => {}
+            Op::Use(_) | Op::Store { .. } | Op::CopyBytes { .. } | Op::Fill { .. } => {}
+            Op::VaStart { .. } | Op::Return(_) => {}
+        }
+    }
+
+    fn result(&mut self, function: u32, callee: u32, args: &[Operand], number: u32) {
+        let called = &self.program.functions[callee as usize];
+        if called.body.is_some() {
+            self.edge(Node::Result(callee), number, true);
+            return;
+        }
+        let Some(effects) = models::model(&called.name) else {
+            self.found[number as usize].any = true;
+            return;
+        };
+        for effect in effects {
+            match effect {
+                Effect::Returns(i) => {
+                    if let Some(arg) = args.get(usize::from(*i)) {
+                        self.from(function, *arg, number, true);
+                    }
+                }
+                Effect::Foreign => self.found[number as usize].any = true,
+                _ => {}
+            }
+        }
+    }
+
+    fn param(&mut self, function: u32, param: u32, number: u32) {
+        let program = self.program;
+        let mut calls = self.index.calls.get(&function).cloned().unwrap_or_default();
+        let sites = self.flow.sites.iter().enumerate().filter(|(site, _)| self.members[*site].contains(&function));
+        calls.extend(sites.map(|(_, at)| (at.function, at.inst)));
+        for (caller, inst) in calls {
+            let body = program.functions[caller as usize].body.as_ref().expect("calls are in code");
+            if let Op::Call { args, .. } = &body.insts[inst as usize].op
+                && let Some(arg) = args.get(param as usize)
+            {
+                self.from(caller, *arg, number, true);
+            }
+        }
+    }
+
+    /// Whoever is given a function's address may call it with anything. Returns whether that is news.
+    fn call_back(&mut self, outside: u32) -> bool {
+        let known = &self.found[outside as usize];
+        let is_given = |function: &u32| known.functions.contains(function);
+        let params = self.nodes.iter().filter(|(node, _)| matches!(node, Node::Param(f, _) if is_given(f)));
+        let given: Vec<u32> = params.map(|(_, number)| *number).collect();
+        let mut news = false;
+        for number in given {
+            news |= !std::mem::replace(&mut self.found[number as usize].any, true);
+        }
+        news
+    }
+
+    /// Passes on what was found until nothing changes.
+    fn spread(&mut self) {
+        let mut work: Vec<u32> = (0..self.found.len() as u32).collect();
+        while let Some(number) = work.pop() {
+            let found = std::mem::take(&mut self.found[number as usize]);
+            for (to, any) in &found.next {
+                let target = &mut self.found[*to as usize];
+                let before = (target.functions.len(), target.any);
+                target.functions.extend(&found.functions);
+                target.any |= found.any && *any;
+                if (target.functions.len(), target.any) != before {
+                    work.push(*to);
+                }
+            }
+            let own = &mut self.found[number as usize];
+            own.functions.extend(found.functions);
+            own.any |= found.any;
+            own.next = found.next;
+        }
+    }
+}
