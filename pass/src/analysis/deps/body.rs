@@ -93,6 +93,8 @@ pub struct Body {
     pub blocks: Vec<Block>,
     /// It calls `setjmp`: what it calls may jump back into it.
     pub jumps_back: bool,
+    /// Where on the stack something is stored that is as large as a pointer, and of another type.
+    pub mixed: Vec<u32>,
 }
 
 /// A range of instructions, and what follows it.

@@ -335,6 +335,9 @@ impl Extractor<'_> {
                     draft.held.push((draft.body.insts.len() as u32, Held::Data));
                 }
                 let (address, value) = (self.address(to, draft), self.operand(stored, draft));
+                if let (Operand::Inst(to), true) = (address, stored.ty().shape() != Shape::Pointer && size == 8) {
+                    draft.body.mixed.push(to);
+                }
                 Op::Store { address, value, size, maybe: false, volatile: inst.is_volatile() }
             }
             LLVMAtomicRMW | LLVMAtomicCmpXchg => return self.exchange(inst, draft),

@@ -222,7 +222,7 @@ fn variable(program: &Program, address: Operand) -> Option<u32> {
 }
 
 /// Stack variables of which nobody has the address.
-fn private(body: &Body) -> Vec<bool> {
+pub(super) fn private(body: &Body) -> Vec<bool> {
     let mut all: Vec<bool> = body.insts.iter().map(|inst| matches!(inst.op, Op::Alloca)).collect();
     let mut known = |operand: &Operand| {
         if let Operand::Inst(i) = operand {

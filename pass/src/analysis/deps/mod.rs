@@ -21,6 +21,7 @@ mod external;
 pub mod extract;
 mod flow;
 mod intrinsics;
+mod locals;
 mod memory;
 mod must;
 pub mod names;
@@ -52,6 +53,7 @@ pub struct Analysed {
 pub fn analyse(module: Module, functions: &[Function], whole: bool, sources: &mut Sources) -> Analysed {
     let mut program = extract::extract(module, functions, whole, sources);
     endings::cut(&mut program);
+    locals::promote(&mut program);
     let mut paths = paths::Paths::default();
     let summaries = whole::solve(&program, &mut paths, |paths, function| external::summary(paths, &program, function));
     Analysed { program, paths, summaries }

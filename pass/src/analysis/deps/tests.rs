@@ -4,7 +4,7 @@
 use super::body::*;
 use super::paths::{Base, Object, Paths, Set};
 use super::summary::{Span, Summary, Thing};
-use super::{endings, whole};
+use super::{endings, locals, whole};
 use std::collections::{BTreeMap, BTreeSet};
 use unseen_abi::deps::{Offset, Param, Reason};
 
@@ -453,6 +453,7 @@ fn try_seed(seed: u64) -> usize {
     // What is cut must never be reached: the program runs uncut.
     let (mut cut, _) = make();
     endings::cut(&mut cut);
+    locals::promote(&mut cut);
     let (program, mut random) = make();
     let mut paths = Paths::default();
     let summaries = whole::solve(&cut, &mut paths, |paths, _| {
