@@ -7,6 +7,7 @@ use super::order::reverse_postorder;
 use super::paths::Paths;
 use super::solve::{Known, Solver};
 use super::summary::{Cause, Summary};
+use std::collections::{HashMap, HashSet};
 use unseen_abi::deps::Reason;
 
 /// How often functions that call each other are solved before they are given up.
@@ -35,7 +36,7 @@ pub fn solve(program: &Program, paths: &mut Paths, external: impl FnMut(&mut Pat
                 known.of[node] = summary;
             }
         } else {
-            known.together(program, paths, component);
+            known.together(program, paths, &graph, component);
         }
     }
     known.of.truncate(count);
@@ -145,17 +146,99 @@ impl Summaries {
         })
     }
 
-    /// Functions that call each other. What is hidden from one is hidden from all.
-    fn together(&mut self, program: &Program, paths: &mut Paths, component: &[u32]) {
-        let bodies = component.iter().filter_map(|n| program.functions.get(*n as usize)?.body.as_ref());
-        let mut hidden =
-            bodies.into_iter().any(|body| self.is_hidden(body, &Endings::of(body, &reverse_postorder(body))));
-        let mut stable = false;
+    /// Functions that call each other. Those of which something is hidden are set apart: who calls them only on ways that do
+    /// not return is solved without them.
+    fn together(&mut self, program: &Program, paths: &mut Paths, graph: &[Vec<u32>], component: &[u32]) {
+        let mut hidden = self.hidden_among(program, component);
+        if hidden.is_empty() {
+            self.until_stable(program, paths, component);
+            hidden = self.hidden_among(program, component);
+            if hidden.is_empty() {
+                return;
+            }
+        }
+        let (apart, rest): (Vec<u32>, Vec<u32>) = component.iter().partition(|node| hidden.contains(node));
+        for node in &apart {
+            if let Some(new) = self.node(program, paths, *node as usize, true) {
+                let old = std::mem::take(&mut self.of[*node as usize].causes);
+                self.of[*node as usize] = new;
+                old.into_iter().for_each(|cause| self.of[*node as usize].add_cause(cause));
+            }
+        }
+        self.share_causes(&apart);
+        // What was found of the others took into account what is hidden.
+        rest.iter().for_each(|node| self.of[*node as usize] = Summary::default());
+        // By their places among themselves: the graph of all may be large.
+        let places: HashMap<u32, u32> = rest.iter().enumerate().map(|(place, node)| (*node, place as u32)).collect();
+        let callees = |node: &u32| graph[*node as usize].iter().filter_map(|to| places.get(to).copied()).collect();
+        let inner: Vec<Vec<u32>> = rest.iter().map(callees).collect();
+        let all: Vec<u32> = (0..rest.len() as u32).collect();
+        for part in components(&inner, &all) {
+            let alone = part.len() == 1 && !inner[part[0] as usize].contains(&part[0]);
+            let nodes: Vec<u32> = part.iter().map(|place| rest[*place as usize]).collect();
+            if alone {
+                let node = nodes[0] as usize;
+                if let Some(summary) = self.node(program, paths, node, false) {
+                    self.of[node] = summary;
+                }
+            } else {
+                self.together(program, paths, graph, &nodes);
+            }
+        }
+    }
+
+    /// Those of which something is hidden, by their own code or by that of callees.
+    fn hidden_among(&self, program: &Program, component: &[u32]) -> HashSet<u32> {
+        let mut callers: HashMap<u32, Vec<u32>> = component.iter().map(|node| (*node, Vec::new())).collect();
+        let mut work: Vec<u32> = Vec::new();
+        for node in component {
+            let (hides, callees) = self.returning_calls(program, *node);
+            if hides || self.of[*node as usize].hides() {
+                work.push(*node);
+            }
+            for callee in callees {
+                callers.entry(callee).and_modify(|list| list.push(*node));
+            }
+        }
+        let mut hidden: HashSet<u32> = work.iter().copied().collect();
+        while let Some(node) = work.pop() {
+            work.extend(callers[&node].iter().filter(|caller| hidden.insert(**caller)));
+        }
+        hidden
+    }
+
+    /// Whether something is hidden in a function or group, by what is known now, and whom it calls on ways that return.
+    fn returning_calls(&self, program: &Program, node: u32) -> (bool, Vec<u32>) {
+        let Some(function) = program.functions.get(node as usize) else {
+            let group = &program.groups[node as usize - self.count];
+            return (group.open, group.members.clone());
+        };
+        let Some(body) = &function.body else { return (false, Vec::new()) };
+        let order = reverse_postorder(body);
+        let endings = Endings::of(body, &order);
+        let mut callees = Vec::new();
+        for block in order.iter().filter(|block| !endings.ends(**block)) {
+            let block = &body.blocks[*block as usize];
+            for inst in &body.insts[block.start as usize..block.end as usize] {
+                match inst.op {
+                    Op::Call { callee: Callee::Function(f), .. } => callees.push(f),
+                    Op::Call { callee: Callee::Group(g), .. } => callees.push(self.count as u32 + g),
+                    _ => {}
+                }
+            }
+        }
+        callees.sort_unstable();
+        callees.dedup();
+        (self.is_hidden(body, &endings), callees)
+    }
+
+    /// Solves functions again and again until nothing changes, or something is hidden.
+    fn until_stable(&mut self, program: &Program, paths: &mut Paths, component: &[u32]) {
         for _ in 0..ROUNDS {
-            stable = true;
+            let mut stable = true;
             for node in component {
                 let node = *node as usize;
-                let Some(new) = self.node(program, paths, node, hidden) else { continue };
+                let Some(new) = self.node(program, paths, node, false) else { continue };
                 let mut joined = self.of[node].clone();
                 joined.join(paths, &new);
                 if joined != self.of[node] {
@@ -163,18 +246,13 @@ impl Summaries {
                     stable = false;
                 }
             }
-            if stable || hidden {
-                break;
-            }
-            hidden = component.iter().any(|n| self.of[*n as usize].hides());
-        }
-        if !stable && component.iter().all(|n| !self.of[*n as usize].hides()) {
-            for node in component {
-                let cause = Cause::new(Reason::Limit);
-                self.of[*node as usize].add_cause(cause);
+            if stable || component.iter().any(|n| self.of[*n as usize].hides()) {
+                return;
             }
         }
-        self.share_causes(component);
+        for node in component {
+            self.of[*node as usize].add_cause(Cause::new(Reason::Limit));
+        }
     }
 
     fn share_causes(&mut self, component: &[u32]) {
