@@ -48,6 +48,10 @@ fn program(random: &mut Random) -> Program {
     for function in functions.iter_mut().skip(1) {
         function.body = Some(body(random, function.params.len(), &arity));
     }
+    if random.hidden && random.one_in(2) {
+        functions[1].body = Some(thrower(random, arity[1], &arity));
+        functions[2].body = Some(catcher(random, arity[2], &arity));
+    }
     let globals = (0..GLOBALS).map(|g| Global {
         size: WORDS as u64 * 8,
         constant: g == 2,
@@ -93,6 +97,33 @@ fn body(random: &mut Random, params: usize, arity: &[usize]) -> Body {
         body.blocks.push(Block { start, end, next, unwind });
     }
     body
+}
+
+/// Does what no one can follow, and throws; or returns.
+fn thrower(random: &mut Random, params: usize, arity: &[usize]) -> Body {
+    let mut body = Body::default();
+    let first = op(random, params, &[], arity);
+    add_block(&mut body, vec![first], vec![1, 2], None);
+    add_block(&mut body, vec![Op::Opaque(Reason::Assembly, String::new())], Vec::new(), None);
+    add_block(&mut body, vec![Op::Return(Operand::Number(0))], Vec::new(), None);
+    body
+}
+
+/// Calls the first function, and returns even if that throws.
+fn catcher(random: &mut Random, params: usize, arity: &[usize]) -> Body {
+    let mut body = Body::default();
+    let args = (0..arity[1]).map(|_| operand(random, params, &[])).collect();
+    let call = Op::Call { callee: Callee::Function(1), args, maybe: false, ignored: false };
+    add_block(&mut body, vec![call], vec![1], Some(1));
+    let after = op(random, params, &body.insts, arity);
+    add_block(&mut body, vec![after, Op::Return(Operand::Number(0))], Vec::new(), None);
+    body
+}
+
+fn add_block(body: &mut Body, ops: Vec<Op>, next: Vec<u32>, unwind: Option<u32>) {
+    let start = body.insts.len() as u32;
+    body.insts.extend(ops.into_iter().map(|op| Inst { op, place: None }));
+    body.blocks.push(Block { start, end: body.insts.len() as u32, next, unwind });
 }
 
 fn operand(random: &mut Random, params: usize, insts: &[Inst]) -> Operand {
