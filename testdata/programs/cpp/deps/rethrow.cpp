@@ -1,6 +1,6 @@
 // What is thrown again: by who caught it, or by a function that callers call while they handle it.
 // f reads c
-// g opaque exception; ...
+// g opaque exception; integer-to-pointer
 // again opaque exception
 // h reads c
 // h ends exception

@@ -1,5 +1,5 @@
 // A panic that is caught: what it read and wrote on its way was part of a call that returned.
-// f opaque panic; ...
+// f opaque external; indirect-call; input; integer-to-pointer; limit; output; panic; process
 // g reads a; b
 // g ends panic
 #[unsafe(no_mangle)]

@@ -1,5 +1,5 @@
 // A borrow that is checked when it is made: its state is read with the value.
-// f reads c->borrow.value.value; c->value.value; ...
+// f reads c; c->borrow.value.value; c->value.value; c[0..4]; c[8..16]
 // f ends panic
 // g reads c->value.value
 // g writes c->value.value
