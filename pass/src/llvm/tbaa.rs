@@ -36,11 +36,11 @@ mod views {
     impl Inst {
         /// Of a load or store: what type the source accesses there, as part of which.
         pub fn access_tag(self) -> Option<Node> {
-            const NAME: &str = "tbaa";
+            /// LLVM's `LLVMContext::MD_tbaa`, which has this number in every context: every access is asked for it.
+            const TBAA: u32 = 1;
             unsafe {
-                let context = LLVMGetTypeContext(LLVMTypeOf(self.0));
-                let kind = LLVMGetMDKindIDInContext(context, NAME.as_ptr().cast(), NAME.len() as u32);
-                let tag = LLVMGetMetadata(self.0, kind);
+                let tag =
+                    if LLVMHasMetadata(self.0) == 0 { std::ptr::null_mut() } else { LLVMGetMetadata(self.0, TBAA) };
                 (!tag.is_null()).then_some(Node(tag))
             }
         }
