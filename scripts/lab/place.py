@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
@@ -28,6 +30,11 @@ def llvm():
     if shutil.which("llvm-config-22"):
         return Path(output(["llvm-config-22", "--prefix"]).strip())
     raise Failure("no llvm-config-22 on PATH: run scripts/setup build, or set UNSEEN_LLVM to the prefix of LLVM 22")
+
+
+# Who is told to end takes what it runs along: builds and test suites have sessions of their own.
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, lambda number, frame: sys.exit(128 + number))
 
 
 def output(command, **options):
