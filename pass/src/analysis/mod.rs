@@ -1,6 +1,7 @@
 //! Reads the module, never changes it: which functions are instrumented, and how.
 
 pub mod access;
+mod bits;
 pub mod cfg;
 mod choice;
 pub mod cover;

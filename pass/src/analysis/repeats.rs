@@ -1,6 +1,7 @@
 //! Which probes say what was said before: in a function into which others were inlined the same probe may stand many times on one
 //! way through it. It need not be set again, unless something was called in between that might have reset it.
 
+use super::bits::Bits;
 use super::dominators::reverse_post_order;
 use std::collections::HashMap;
 
@@ -35,77 +36,48 @@ pub fn repeats(trace: &Trace) -> Vec<Vec<usize>> {
         }
     }
     let before = if ids.len() * trace.events.len() > MOST {
-        vec![Set::none(ids.len()); trace.events.len()]
+        vec![Bits::none(ids.len()); trace.events.len()]
     } else {
         certain(trace, &ids)
     };
-    let positions = |(mut set, events): (Set, &Vec<Event>)| {
-        let repeated = events.iter().enumerate().filter(|(_, event)| !set.add(**event, &ids));
+    let positions = |(mut set, events): (Bits, &Vec<Event>)| {
+        let repeated = events.iter().enumerate().filter(|(_, event)| !follow(&mut set, **event, &ids));
         repeated.map(|(position, _)| position).collect()
     };
     before.into_iter().zip(&trace.events).map(positions).collect()
 }
 
 /// For each block the probes that are set on every way to it.
-fn certain(trace: &Trace, ids: &HashMap<u32, usize>) -> Vec<Set> {
+fn certain(trace: &Trace, ids: &HashMap<u32, usize>) -> Vec<Bits> {
     let order = reverse_post_order(&trace.successors);
-    let mut before = vec![Set::all(ids.len()); trace.events.len()];
+    let mut before = vec![Bits::all(ids.len()); trace.events.len()];
     let Some(entry) = before.first_mut() else { return before };
-    *entry = Set::none(ids.len());
+    *entry = Bits::none(ids.len());
     let mut changed = true;
     while changed {
         changed = false;
         for block in &order {
             let mut set = before[*block].clone();
             for event in &trace.events[*block] {
-                set.add(*event, ids);
+                follow(&mut set, *event, ids);
             }
             for next in &trace.successors[*block] {
-                changed |= before[*next].meet(&set);
+                changed |= before[*next].keep_all(&set);
             }
         }
     }
     before
 }
 
-/// A set of probes, by their position in the list of those that a function has.
-#[derive(Debug, Clone)]
-struct Set(Vec<u64>);
-
-impl Set {
-    fn none(size: usize) -> Set {
-        Set(vec![0; size.div_ceil(64)])
-    }
-
-    fn all(size: usize) -> Set {
-        Set(vec![u64::MAX; size.div_ceil(64)])
-    }
-
-    /// Follows an event. Returns false if it is a probe that is already set.
-    fn add(&mut self, event: Event, ids: &HashMap<u32, usize>) -> bool {
-        match event {
-            Event::Call => {
-                self.0.fill(0);
-                true
-            }
-            Event::Probe(number) => {
-                let id = ids[&number];
-                let (word, bit) = (&mut self.0[id / 64], 1 << (id % 64));
-                let new = *word & bit == 0;
-                *word |= bit;
-                new
-            }
+/// Follows an event with the set of probes before it, by their position in the list of those that a function has. Returns false if
+/// it is a probe that is already set.
+fn follow(set: &mut Bits, event: Event, ids: &HashMap<u32, usize>) -> bool {
+    match event {
+        Event::Call => {
+            set.clear();
+            true
         }
-    }
-
-    /// Keeps what is also in `other`. Returns whether anything went.
-    fn meet(&mut self, other: &Set) -> bool {
-        let mut changed = false;
-        for (word, other) in self.0.iter_mut().zip(&other.0) {
-            changed |= *word & !other != 0;
-            *word &= other;
-        }
-        changed
+        Event::Probe(number) => set.insert(ids[&number]),
     }
 }
 

@@ -193,9 +193,7 @@ impl Index {
             }
         }
     }
-}
 
-impl Index {
     /// Arguments that a function finds by a list, or that one gets that is not seen.
     fn pass(&mut self, program: &Program, caller: u32, callee: u32, args: &[Operand]) {
         let called = &program.functions[callee as usize];

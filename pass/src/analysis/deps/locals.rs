@@ -12,6 +12,7 @@
 use super::body::{Body, Loaded, Op, Operand, Program};
 use super::flow::private;
 use super::order::{reverse_postorder, successors};
+use crate::analysis::bits::Bits;
 use std::collections::HashMap;
 
 /// How many stores a load may see before it is left alone.
@@ -77,7 +78,7 @@ impl Variables {
             return;
         }
         let order = reverse_postorder(body);
-        let mut before: Vec<Bits> = vec![Bits::new(self.stores.len()); body.blocks.len()];
+        let mut before: Vec<Bits> = vec![Bits::none(self.stores.len()); body.blocks.len()];
         let mut changed = true;
         while changed {
             changed = false;
@@ -86,7 +87,7 @@ impl Variables {
                 let block = &body.blocks[*number as usize];
                 (block.start..block.end).for_each(|index| self.step(index, &mut state));
                 for next in successors(body, *number) {
-                    changed |= before[next as usize].add(&state);
+                    changed |= before[next as usize].add_all(&state);
                 }
             }
         }
@@ -99,7 +100,7 @@ impl Variables {
                 if let Op::Load { address: Operand::Inst(from), .. } = inst.op
                     && let Some(variable) = self.variable.get(&from)
                 {
-                    let seen = self.of[*variable as usize].iter().filter(|store| state.has(**store));
+                    let seen = self.of[*variable as usize].iter().filter(|store| state.has(**store as usize));
                     let seen: Vec<Operand> = seen.map(|store| self.stores[*store as usize].1).collect();
                     if seen.len() <= SEEN {
                         inst.op = Op::Copy(seen);
@@ -113,41 +114,9 @@ impl Variables {
     fn step(&self, index: u32, state: &mut Bits) {
         if let Some(store) = self.number.get(&index) {
             let (variable, _) = self.stores[*store as usize];
-            self.of[variable as usize].iter().for_each(|other| state.clear(*other));
-            state.set(*store);
+            self.of[variable as usize].iter().for_each(|other| state.remove(*other as usize));
+            state.insert(*store as usize);
         }
-    }
-}
-
-/// A set of stores.
-#[derive(Clone)]
-struct Bits(Vec<u64>);
-
-impl Bits {
-    fn new(count: usize) -> Bits {
-        Bits(vec![0; count.div_ceil(64)])
-    }
-
-    fn has(&self, bit: u32) -> bool {
-        self.0[bit as usize / 64] >> (bit % 64) & 1 == 1
-    }
-
-    fn set(&mut self, bit: u32) {
-        self.0[bit as usize / 64] |= 1 << (bit % 64);
-    }
-
-    fn clear(&mut self, bit: u32) {
-        self.0[bit as usize / 64] &= !(1 << (bit % 64));
-    }
-
-    /// Adds another set. Returns whether that is news.
-    fn add(&mut self, other: &Bits) -> bool {
-        let mut news = false;
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            news |= *theirs & !*mine != 0;
-            *mine |= theirs;
-        }
-        news
     }
 }
 
