@@ -98,12 +98,21 @@ mod views {
     }
 
     impl SourceType {
-        pub fn describe(self) -> Described {
+        fn raw(self) -> RawType {
             let mut raw = std::mem::MaybeUninit::uninit();
-            let raw: RawType = unsafe {
+            unsafe {
                 unseen_shim_type(self.0, raw.as_mut_ptr());
                 raw.assume_init()
-            };
+            }
+        }
+
+        /// In bytes; 0 where it is not known, as for another name of a type.
+        pub fn size(self) -> u64 {
+            self.raw().size
+        }
+
+        pub fn describe(self) -> Described {
+            let raw = self.raw();
             let name = unsafe { text(raw.name, raw.name_length) };
             match (raw.kind, present(raw.base)) {
                 (1, to) => Described::Pointer(to),

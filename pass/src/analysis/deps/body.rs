@@ -1,6 +1,7 @@
 //! A program as plain data, with only what dependency sets need: where values come from, what memory is touched, who is
 //! called. Extraction makes it from the module; tests make it by hand.
 
+use super::slices::Slice;
 use unseen_abi::deps::{Param, Reason};
 use unseen_abi::manifest::Place;
 
@@ -47,6 +48,8 @@ pub struct Function {
     pub params: Vec<Param>,
     /// Bits of the parameters that the caller shares with nobody while the call lasts.
     pub noalias: Vec<bool>,
+    /// Parameters that are slices.
+    pub slices: Vec<Slice>,
     pub variadic: bool,
     /// The program defines it.
     pub defined: bool,

@@ -5,6 +5,7 @@ use super::calls::Call;
 use super::endings::Endings;
 use super::memory::ENDLESS;
 use super::paths::{Base, Object, Pointer, Set};
+use super::slices;
 use super::solve::{Solver, bytes};
 use super::summary::{Cause, Entry, Span, Summary, Thing};
 use std::collections::HashSet;
@@ -62,6 +63,8 @@ impl Solver<'_> {
             found.summary.add_cause(Cause::new(Reason::Limit));
         }
         let mut summary = found.summary;
+        slices::bound(self.paths, &self.function.slices, &mut summary.reads);
+        slices::bound(self.paths, &self.function.slices, &mut summary.writes);
         if self.alone {
             // Callers will not look further either.
             summary.bound(self.paths);

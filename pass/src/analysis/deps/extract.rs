@@ -4,7 +4,7 @@ use super::body::*;
 use super::flow::{Flow, Held, Place, Site};
 use super::tags::Tags;
 use super::targets::{Signature, Slot, Targets};
-use super::{exceptions, intrinsics};
+use super::{exceptions, intrinsics, slices};
 use crate::analysis::sources::Sources;
 use crate::llvm::memory::{Kind, Layout, Shape, Type, Value};
 use crate::llvm::{Block as LlvmBlock, Function as LlvmFunction, Inst as LlvmInst, Module, Opcode};
@@ -171,6 +171,7 @@ impl Extractor<'_> {
             noalias: (0..types.len() as u32).map(|i| function.param_has_attribute(i, "noalias")).collect(),
             variadic,
             defined: !function.is_declaration() && model.is_none(),
+            slices: Vec::new(),
             body: None,
             promise: promise(function),
             panics: is_panic(&name, function),
@@ -178,6 +179,7 @@ impl Extractor<'_> {
             name,
         };
         if out.defined && !out.panics {
+            out.slices = slices::find(function, types.len() as u32);
             out.body = Some(self.body(function));
         } else {
             self.flow.held.push(Vec::new());

@@ -28,6 +28,7 @@ pub mod names;
 mod order;
 pub mod paths;
 mod render;
+mod slices;
 mod slots;
 mod solve;
 pub mod summary;
