@@ -23,11 +23,13 @@ pub struct Build {
     pub std: bool,
     /// Whether the pass sees the whole program at once.
     pub lto: bool,
+    /// How much the link optimises, instead of what the command line says.
+    pub level: Option<char>,
 }
 
 impl Default for Build {
     fn default() -> Build {
-        Build { mechanisms: Mechanisms::DEFAULT, exclude: Vec::new(), std: false, lto: true }
+        Build { mechanisms: Mechanisms::DEFAULT, exclude: Vec::new(), std: false, lto: true, level: None }
     }
 }
 
@@ -50,6 +52,12 @@ impl Build {
         }
         if let Some(value) = get(&options::LTO) {
             build.lto = switch(&value, options::LTO.name)?;
+        }
+        if let Some(value) = get(&options::LINK_LEVEL) {
+            build.level = Some(level(&value).ok_or_else(|| {
+                Failure::usage(format!("{} is '{value}'", options::LINK_LEVEL.name))
+                    .next(format!("set it to one of {}", options::LINK_LEVEL.values))
+            })?);
         }
         Ok(build)
     }
@@ -84,7 +92,14 @@ impl Build {
             }
             "exclude" => self.exclude = words()?,
             "std" => self.std = value.as_bool().ok_or_else(|| wrong(path, "build.std", "true or false"))?,
-            _ => return Err(unknown("key", key, &["mechanisms", "exclude", "std"], path)),
+            "level" => {
+                let found = value.as_str().and_then(level);
+                self.level =
+                    Some(found.ok_or_else(|| {
+                        wrong(path, "build.level", "one of \"0\", \"1\", \"2\", \"3\", \"s\", \"z\"")
+                    })?);
+            }
+            _ => return Err(unknown("key", key, &["mechanisms", "exclude", "std", "level"], path)),
         }
         Ok(())
     }
@@ -95,11 +110,13 @@ impl Build {
         let on = |b: bool| if b { "on" } else { "off" }.to_owned();
         let names: Vec<_> = self.mechanisms.iter().map(Mechanism::name).collect();
         let list = if names.is_empty() { "none".to_owned() } else { names.join(",") };
-        vec![
+        let mut variables = vec![
             (options::BUILD.name, list),
             (options::EXCLUDE.name, self.exclude.join(",")),
             (options::STD.name, on(self.std)),
-        ]
+        ];
+        variables.extend(self.level.map(|level| (options::LINK_LEVEL.name, level.to_string())));
+        variables
     }
 }
 
@@ -118,6 +135,12 @@ fn switch(value: &str, name: &str) -> Result<bool, Failure> {
         "off" => Ok(false),
         _ => Err(Failure::usage(format!("{name} is '{value}'")).next(format!("set {name} to on or off"))),
     }
+}
+
+/// A level of optimisation, as `-O` has it.
+fn level(value: &str) -> Option<char> {
+    let mut letters = value.chars();
+    letters.next().filter(|l| "0123sz".contains(*l) && letters.next().is_none())
 }
 
 fn unknown(what: &str, name: &str, known: &[&str], path: &Path) -> Failure {
@@ -168,6 +191,8 @@ mod tests {
         let build =
             resolve(file, &[("UNSEEN_BUILD", "cover"), ("UNSEEN_STD", "off"), ("UNSEEN_EXCLUDE", "c,")]).unwrap();
         assert_eq!(build, Build { exclude: vec!["c".into()], ..Build::default() });
+        let level = |env: &[(&str, &str)]| resolve("[build]\nlevel = 's'\n", env).unwrap().level;
+        assert_eq!((level(&[]), level(&[("UNSEEN_LINK_LEVEL", "0")])), (Some('s'), Some('0')));
     }
 
     #[test]
@@ -177,6 +202,8 @@ mod tests {
         assert!(text(resolve("[bild]", &[])).contains("did you mean 'build'?"));
         assert!(text(resolve("[build]\nmechanisms = ['covr']", &[])).contains("did you mean 'cover'?"));
         assert!(text(resolve("[build]\nstd = 3", &[])).contains("true or false"));
+        assert!(text(resolve("[build]\nlevel = '4'", &[])).contains("'build.level' must be one of"));
+        assert!(text(resolve("", &[("UNSEEN_LINK_LEVEL", "22")])).contains("UNSEEN_LINK_LEVEL is '22'"));
         assert!(text(resolve("[build", &[])).contains("unseen.toml"));
         assert!(text(resolve("", &[("UNSEEN_STD", "yes")])).contains("UNSEEN_STD is 'yes'"));
     }

@@ -105,7 +105,7 @@ fn unknown_mechanisms_and_keys() {
     place.write("unseen.toml", "[build]\nexcludes = []\n");
     place.run("unseen-clang a.c").failed(
         2,
-        &["unseen.toml: unknown key 'excludes', did you mean 'exclude'?", "known are: mechanisms, exclude, std"],
+        &["unseen.toml: unknown key 'excludes', did you mean 'exclude'?", "known are: mechanisms, exclude, std, level"],
     );
     place.write("unseen.toml", "[build\n");
     place.run("unseen-clang a.c").failed(2, &["unseen.toml"]);

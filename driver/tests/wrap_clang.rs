@@ -297,3 +297,20 @@ fn the_header_is_found() {
     place.run("unseen-clang m.c -o prog").fine();
     place.run("unseen-clang -E m.c").fine();
 }
+
+/// Nothing is inlined where the link does not optimise.
+#[test]
+fn the_link_optimises_as_much_as_it_is_told() {
+    let place = sources();
+    let keeps_call = |name: &str, level: &[(&str, &str)]| {
+        place.run_with(&format!("unseen-clang -O2 main.c helper.c -o {name}"), level).fine();
+        place
+            .run(&format!("llvm-objdump-22 -d {name}"))
+            .fine()
+            .stdout
+            .lines()
+            .any(|l| l.contains("call") && l.contains("helper"))
+    };
+    assert!(!keeps_call("optimised", &[]));
+    assert!(keeps_call("as-written", &[("UNSEEN_LINK_LEVEL", "0")]));
+}

@@ -232,7 +232,7 @@ fn link_runtime(plan: &mut Plan, around: &Surroundings, instrumented: bool) {
 /// The plugin, its variables, and a level at which it is called.
 fn load_plugin(plan: &mut Plan, step: &Step, around: &Surroundings) {
     plan.loads_plugin = true;
-    let named = step.level.or(around.level);
+    let named = around.build.level.or(step.level).or(around.level);
     let level = named.unwrap_or(if step.has_class(Class::Source) { '0' } else { '2' });
     let codegen = match level {
         '0' | '1' | '3' => level,
