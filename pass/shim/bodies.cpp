@@ -1,7 +1,7 @@
 // Gives functions that tell of what they do a second body which does not.
 //
 //   f(...)                                     f(...)                                          f.watched(...)
-//     entry(record, unit, frame, words...)       n = countdown[unit] - 1; countdown[unit] = n    entry(...)
+//     entry(unit, frame, words...)               n = countdown[unit] - 1; countdown[unit] = n    entry(...)
 //     read(p, 4, 1); load p                      if (n | gate) < 0: return f.watched(...)        read(p, 4, 1); load p
 //     leave(frame)                               load p                                          leave(frame)
 //
@@ -62,7 +62,7 @@ void dispatch(CallInst *Entry, Function *Other, const Hooks &H) {
   for (Instruction &I : make_early_inc_range(make_range(Entry->getIterator(), First.end())))
     if (auto *Slot = dyn_cast<AllocaInst>(&I); Slot && isa<Constant>(Slot->getArraySize()))
       Slot->moveBefore(First.begin());
-  Instruction *Then = askAtEntry(Entry, Entry->getArgOperand(1), H);
+  Instruction *Then = askAtEntry(Entry, Entry->getArgOperand(0), H);
   IRBuilder<> B(Then);
   B.SetCurrentDebugLocation(Entry->getDebugLoc());
   SmallVector<Value *, 8> Arguments;

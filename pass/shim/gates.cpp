@@ -1,12 +1,15 @@
 // Makes the hooks of `access` cost next to nothing while nobody watches.
 //
-//   entry(record, unit, frame, words...)       n = countdown[unit] - 1; countdown[unit] = n
+//   entry(unit, frame, words...)               n = countdown[unit] - 1; countdown[unit] = n
 //                                              if (n | gate) < 0: enter(record, unit, words on the stack, their number, frame)
 //                                              (in a body that runs only then: just that call; see bodies.cpp)
 //   read(p, 4, 1); load p; write(q, 4)         load p; if gate != 0: read(p, 4, 1), write(q, 4)
 //
 // Hooks between two calls share one look at the gate; what was told of the same address before need not be told again. The gate may
 // be looked at once for a stretch without calls: for what a function does, only watches count that began before it did.
+//
+// Only now do functions refer to the record, behind which are all variables of the program: the inliner would follow that for each
+// function again and again.
 
 #include "gates.h"
 #include "llvm/ADT/DenseMap.h"
@@ -69,17 +72,17 @@ void gate(BasicBlock &Block, const Hooks &H) {
 // The entry of a function.
 void enter(CallInst *Call, const Hooks &H) {
   Function *F = Call->getFunction();
-  Value *Unit = Call->getArgOperand(1);
+  Value *Unit = Call->getArgOperand(0);
   Instruction *Then = F->hasFnAttribute(Watched) ? Call : askAtEntry(Call, Unit, H);
-  unsigned Count = Call->arg_size() - 3;
+  unsigned Count = Call->arg_size() - 2;
   BasicBlock &First = F->getEntryBlock();
   IRBuilder<> Start(&First, First.begin());
   Value *Words = Start.CreateAlloca(ArrayType::get(Start.getInt64Ty(), std::max(Count, 1u)));
   IRBuilder<> B(Then);
   B.SetCurrentDebugLocation(Call->getDebugLoc());
   for (unsigned I = 0; I < Count; I++)
-    B.CreateStore(Call->getArgOperand(3 + I), B.CreateConstInBoundsGEP1_64(B.getInt64Ty(), Words, I));
-  B.CreateCall(H.Enter, {Call->getArgOperand(0), Unit, Words, B.getInt32(Count), Call->getArgOperand(2)});
+    B.CreateStore(Call->getArgOperand(2 + I), B.CreateConstInBoundsGEP1_64(B.getInt64Ty(), Words, I));
+  B.CreateCall(H.Enter, {H.Record, Unit, Words, B.getInt32(Count), Call->getArgOperand(1)});
   Call->eraseFromParent();
 }
 
@@ -135,7 +138,7 @@ extern "C" void unseen_shim_describe_hook(Function *F, bool Reads) {
 extern "C" Function *unseen_shim_declare_entry(Module *M, const char *Name, size_t Length) {
   LLVMContext &C = M->getContext();
   auto *Pointer = PointerType::get(C, 0);
-  auto *Type = FunctionType::get(Type::getVoidTy(C), {Pointer, Type::getInt32Ty(C), Pointer}, true);
+  auto *Type = FunctionType::get(Type::getVoidTy(C), {Type::getInt32Ty(C), Pointer}, true);
   auto *F = Function::Create(Type, GlobalValue::ExternalLinkage, StringRef(Name, Length), M);
   F->addFnAttr(Attribute::NoUnwind);
   F->addFnAttr(Attribute::NoMerge);

@@ -124,6 +124,7 @@ pub fn has_gates(module: Module) -> bool {
 /// The hooks and variables with which gates are built, if there is anything to be put behind them.
 pub fn gates(module: Module) -> Option<Gates> {
     Some(Gates {
+        record: module.global(ACCESS)?,
         gate: module.global(GATE)?,
         countdown: module.global(COUNTDOWN)?,
         entry: module.function(ENTRY)?,

@@ -14,7 +14,6 @@ pub mod plan;
 mod plugin;
 
 use instrument::cover::Loops;
-use llvm::memory::Value;
 use llvm::{Function, Module};
 use options::Options;
 use unseen_abi::mechanism::Mechanism;
@@ -44,7 +43,7 @@ pub fn run(module: Module, options: &Options) -> bool {
         let record = emit::access(module, &manifest, deps, globals, &variables, access.sites.clone());
         let hooks = emit::access_hooks(module);
         instrument::access::wrap(module, &analysis::access::allocators(&functions), emit::wrapper, &hooks);
-        instrument::access::run(module, &access, &hooks, Value::of(record));
+        instrument::access::run(module, &access, &hooks);
         if let Some(gates) = emit::gates(module) {
             instrument::access::split(&access, &gates);
         }

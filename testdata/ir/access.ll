@@ -74,7 +74,7 @@ define i32 @twice(ptr %p) {
 
 ; What can't be passed on has one body, which asks itself.
 ; CHECK: define i32 @varies(ptr %p, ...) [[ALONE:#[0-9]+]]
-; CHECK: call void (ptr, i32, ptr, ...) @__unseen_access_entry(
+; CHECK: call void (i32, ptr, ...) @__unseen_access_entry(
 ; CHECK: call void @__unseen_access_read(ptr %p, i64 4,
 ; GATE: define i32 @varies(ptr %p, ...)
 ; GATE: [[FRAME:%[0-9]+]] = call ptr @llvm.frameaddress.p0(i32 0)
@@ -99,7 +99,7 @@ declare i64 @strlen(ptr)
 ; CHECK-NEXT: [[FRAME:%[0-9]+]] = call ptr @llvm.frameaddress.p0(i32 0)
 ; CHECK-NEXT: [[P:%[0-9]+]] = ptrtoint ptr %p to i64
 ; CHECK-NEXT: [[N:%[0-9]+]] = zext i8 %n to i64
-; CHECK-NEXT: call void (ptr, i32, ptr, ...) @__unseen_access_entry(ptr @__unseen_access, i32 0, ptr [[FRAME]], i64 [[P]], i64 [[N]])
+; CHECK-NEXT: call void (i32, ptr, ...) @__unseen_access_entry(i32 0, ptr [[FRAME]], i64 [[P]], i64 [[N]])
 ; CHECK-NEXT: store i32 0, ptr %local
 ; CHECK-NEXT: call void @__unseen_access_read(ptr %p, i64 4, i32 0)
 ; CHECK-NEXT: %v = load i32, ptr %p

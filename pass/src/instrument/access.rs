@@ -4,7 +4,7 @@
 //! before                      after
 //! define i32 @f(ptr %p) {     define i32 @f.watched(ptr %p) noinline {
 //!   %v = load i32, ptr %p       %frame = call ptr @llvm.frameaddress(i32 0)
-//!   ret i32 %v                  call void @__unseen_access_entry(ptr @record, i32 0, ptr %frame, i64 %p as word)
+//!   ret i32 %v                  call void @__unseen_access_entry(i32 0, ptr %frame, i64 %p as word)
 //! }                             call void @__unseen_access_read(ptr %p, i64 4, i32 0)
 //!                               %v = load i32, ptr %p
 //!                               call void @__unseen_access_leave(ptr %frame)
@@ -24,7 +24,6 @@ use crate::llvm::Function;
 use crate::llvm::Module;
 use crate::llvm::build::Argument;
 use crate::llvm::gates::Gates;
-use crate::llvm::memory::Value;
 use unseen_abi::access::{FIXED, TEXT};
 
 /// The hooks.
@@ -41,8 +40,8 @@ pub struct Hooks {
 /// Attributes that a function which calls hooks no longer has.
 const BROKEN: [&str; 4] = ["memory", "speculatable", "alwaysinline", "nocallback"];
 
-/// Carries the plan out. `record` is the module's access record.
-pub fn run(module: Module, plan: &AccessPlan, hooks: &Hooks, record: Value) {
+/// Carries the plan out.
+pub fn run(module: Module, plan: &AccessPlan, hooks: &Hooks) {
     for (number, unit) in (0..).zip(&plan.units) {
         for name in BROKEN {
             unit.function.remove_attribute(name);
@@ -54,8 +53,7 @@ pub fn run(module: Module, plan: &AccessPlan, hooks: &Hooks, record: Value) {
         for point in &unit.points {
             tell(point, hooks);
         }
-        let first = [Argument::Value(record), Argument::I32(number)];
-        let frame = unit.function.call_at_entry(module, hooks.entry, &first);
+        let frame = unit.function.call_at_entry(module, hooks.entry, Argument::I32(number));
         for end in &unit.ends {
             end.call_before(hooks.leave, &[Argument::Value(frame)]);
         }

@@ -185,7 +185,7 @@ mod views {
 
         /// Calls `entry` at the start with `first`, the address of the frame, which is returned, and the parameters as 64-bit words.
         /// Parameters that are no numbers or pointers become 0.
-        pub fn call_at_entry(self, module: Module, entry: Function, first: &[Argument]) -> Value {
+        pub fn call_at_entry(self, module: Module, entry: Function, first: Argument) -> Value {
             let allocas = |i: &Inst| i.opcode() == super::super::Opcode::LLVMAlloca;
             let at = self.blocks()[0].instructions().find(|i| !allocas(i)).expect("a block has a terminator");
             unsafe {
@@ -202,8 +202,7 @@ mod views {
                 }
                 let zero = LLVMConstInt(LLVMInt32TypeInContext(context), 0, 0);
                 let frame = module.call_intrinsic(builder.0, "llvm.frameaddress", &mut [zero]);
-                let mut arguments: Vec<LLVMValueRef> = first.iter().map(|a| builder.argument(*a)).collect();
-                arguments.push(frame);
+                let mut arguments = vec![builder.argument(first), frame];
                 for i in 0..LLVMCountParams(self.0) {
                     let value = LLVMGetParam(self.0, i);
                     arguments.push(match Value(value).ty().shape() {

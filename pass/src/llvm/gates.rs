@@ -14,10 +14,12 @@ pub struct Gates {
     pub read: Function,
     pub text: Function,
     pub write: Function,
+    /// The module's access record.
+    pub record: Global,
     pub gate: Global,
     pub countdown: Global,
 }
-const _: () = assert!(size_of::<Gates>() == 64);
+const _: () = assert!(size_of::<Gates>() == 72);
 
 unsafe extern "C" {
     fn unseen_shim_split(function: LLVMValueRef, gates: *const Gates) -> bool;
@@ -33,7 +35,7 @@ mod views {
     use super::*;
 
     impl Module {
-        /// Declares what functions call at their start: record, unit, frame, and their parameters.
+        /// Declares what functions call at their start: unit, frame, and their parameters.
         pub fn declare_entry(self, name: &str) -> Function {
             Function(unsafe { unseen_shim_declare_entry(self.0, name.as_ptr(), name.len()) })
         }
