@@ -37,6 +37,9 @@ pub struct Point {
 pub enum Action {
     Read(Value, Size),
     Write(Value, Size),
+    /// The same, of the elements of a vector that the mask chooses, each of so many bytes.
+    ReadLanes(Lanes),
+    WriteLanes(Lanes),
     /// Gives new memory of that size, as its result.
     New(Size),
     /// Gives a pointer to something of a library's that never changes.
@@ -44,6 +47,16 @@ pub enum Action {
     /// Puts a pointer to new memory there.
     NewInto(Value, Size),
     Free(Value),
+}
+
+/// Elements of a vector in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lanes {
+    pub address: Value,
+    pub mask: Value,
+    pub element: u64,
+    /// The chosen ones lie side by side.
+    pub packed: bool,
 }
 
 /// How many bytes.
@@ -110,10 +123,13 @@ fn actions(inst: Inst, layout: Layout) -> Vec<Action> {
             let (address, size) = (operands()[0], size(operands()[1]));
             vec![Action::Read(address, size), Action::Write(address, size)]
         }
-        Opcode::LLVMCall | Opcode::LLVMInvoke => match inst.callee() {
-            Callee::Direct(function) => call(inst, function),
-            _ => Vec::new(),
-        },
+        Opcode::LLVMCall | Opcode::LLVMInvoke => {
+            let mut all = copies(inst, layout);
+            if let Callee::Direct(function) = inst.callee() {
+                all.extend(call(inst, function, layout));
+            }
+            all
+        }
         _ => Vec::new(),
     };
     all.into_iter().filter(|action| matters(action, layout)).collect()
@@ -122,7 +138,9 @@ fn actions(inst: Inst, layout: Layout) -> Vec<Action> {
 fn matters(action: &Action, layout: Layout) -> bool {
     let (address, reads) = match action {
         Action::Read(address, _) => (*address, true),
+        Action::ReadLanes(lanes) => (lanes.address, true),
         Action::Write(address, _) => (*address, false),
+        Action::WriteLanes(lanes) => (lanes.address, false),
         _ => return true,
     };
     let mut base = address;
@@ -137,12 +155,22 @@ fn matters(action: &Action, layout: Layout) -> bool {
     }
 }
 
-fn call(inst: Inst, function: Function) -> Vec<Action> {
+/// What a call copies to pass it by value on the stack.
+fn copies(inst: Inst, layout: Layout) -> Vec<Action> {
+    let copied = |(i, address)| Some(Action::Read(address, Size::Bytes(inst.copied(i, layout)?)));
+    (0..).zip(inst.arguments()).filter_map(copied).collect()
+}
+
+fn call(inst: Inst, function: Function, layout: Layout) -> Vec<Action> {
     let arguments = inst.arguments();
     if let Some(name) = function.intrinsic_name() {
         let size = |value: Value| match value.kind() {
             Kind::Number(n) => Size::Bytes(n as u64),
             _ => Size::Value(value),
+        };
+        let lanes = |address, mask: Value, value: Value, packed| {
+            let element = layout.stored_size(value.ty()) / u64::from(value.ty().lanes().max(1));
+            Lanes { address, mask, element, packed }
         };
         return match name.as_str() {
             "llvm.memcpy" | "llvm.memmove" | "llvm.memcpy.inline" => {
@@ -150,6 +178,13 @@ fn call(inst: Inst, function: Function) -> Vec<Action> {
                 vec![Action::Read(arguments[1], size), Action::Write(arguments[0], size)]
             }
             "llvm.memset" | "llvm.memset.inline" => vec![Action::Write(arguments[0], size(arguments[2]))],
+            "llvm.masked.load" | "llvm.masked.expandload" => {
+                vec![Action::ReadLanes(lanes(arguments[0], arguments[1], inst.value(), name.ends_with("expandload")))]
+            }
+            "llvm.masked.store" | "llvm.masked.compressstore" => {
+                let packed = name.ends_with("compressstore");
+                vec![Action::WriteLanes(lanes(arguments[1], arguments[2], arguments[0], packed))]
+            }
             _ => Vec::new(),
         };
     }

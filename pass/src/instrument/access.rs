@@ -19,7 +19,7 @@
 //! Functions with hooks are not inlined: a frame is what tells a unit's own variables from its caller's.
 
 use crate::analysis;
-use crate::analysis::access::{AccessPlan, Action, Point, Size};
+use crate::analysis::access::{AccessPlan, Action, Lanes, Point, Size};
 use crate::llvm::Function;
 use crate::llvm::Module;
 use crate::llvm::build::Argument;
@@ -91,6 +91,16 @@ fn tell(point: &Point, hooks: &Hooks) {
         Action::Read(address, Size::Text) => point.at.call_before(hooks.text, &[Argument::Value(address), site]),
         Action::Read(address, size) => point.at.call_before(hooks.read, &[Argument::Value(address), bytes(size), site]),
         Action::Write(address, size) => point.at.call_before(hooks.write, &[Argument::Value(address), bytes(size)]),
+        Action::ReadLanes(lanes) => {
+            for (address, bytes) in each(lanes) {
+                point.at.call_before(hooks.read, &[address, bytes, site]);
+            }
+        }
+        Action::WriteLanes(lanes) => {
+            for (address, bytes) in each(lanes) {
+                point.at.call_before(hooks.write, &[address, bytes]);
+            }
+        }
         Action::Free(address) => point.at.call_before(hooks.free, &[Argument::Value(address)]),
         Action::New(size) => {
             if let Some(next) = point.at.next() {
@@ -108,6 +118,17 @@ fn tell(point: &Point, hooks: &Hooks) {
             }
         }
     }
+}
+
+/// Where the chosen elements lie, and in how many bytes. Of those that are not chosen it is none.
+fn each(lanes: Lanes) -> Vec<(Argument, Argument)> {
+    let Lanes { address, mask, element, packed } = lanes;
+    if packed {
+        return vec![(Argument::Value(address), Argument::Chosen { mask, each: element })];
+    }
+    let one =
+        |lane| (Argument::Further(address, u64::from(lane) * element), Argument::Lane { mask, lane, each: element });
+    (0..mask.ty().lanes()).map(one).collect()
 }
 
 fn bytes(size: Size) -> Argument {

@@ -18,6 +18,19 @@ pub enum Argument {
     Product(Value, Value),
     /// The pointer that lies there.
     Pointed(Value),
+    /// So many bytes behind a pointer.
+    Further(Value, u64),
+    /// As many bytes as an element has if the mask chooses this one, else 0.
+    Lane {
+        mask: Value,
+        lane: u32,
+        each: u64,
+    },
+    /// As many bytes as all elements have that the mask chooses.
+    Chosen {
+        mask: Value,
+        each: u64,
+    },
     I32(u32),
     I64(u64),
 }
@@ -59,6 +72,15 @@ mod views {
             }
         }
 
+        fn lane(&self, mask: Value, lane: u32, each: u64) -> LLVMValueRef {
+            unsafe {
+                let index = LLVMConstInt(LLVMInt32TypeInContext(self.1), u64::from(lane), 0);
+                let chosen = LLVMBuildExtractElement(self.0, mask.0, index, c"".as_ptr());
+                let (bytes, none) = (LLVMConstInt(self.i64(), each, 0), LLVMConstInt(self.i64(), 0, 0));
+                LLVMBuildSelect(self.0, chosen, bytes, none, c"".as_ptr())
+            }
+        }
+
         fn argument(&self, argument: Argument) -> LLVMValueRef {
             unsafe {
                 match argument {
@@ -68,6 +90,15 @@ mod views {
                     Argument::Pointed(v) => {
                         LLVMBuildLoad2(self.0, LLVMPointerTypeInContext(self.1, 0), v.0, c"".as_ptr())
                     }
+                    Argument::Further(v, bytes) => {
+                        let mut bytes = LLVMConstInt(self.i64(), bytes, 0);
+                        LLVMBuildGEP2(self.0, LLVMInt8TypeInContext(self.1), v.0, &mut bytes, 1, c"".as_ptr())
+                    }
+                    Argument::Lane { mask, lane, each } => self.lane(mask, lane, each),
+                    Argument::Chosen { mask, each } => (0..mask.ty().lanes())
+                        .map(|lane| self.lane(mask, lane, each))
+                        .reduce(|a, b| LLVMBuildAdd(self.0, a, b, c"".as_ptr()))
+                        .unwrap_or_else(|| LLVMConstInt(self.i64(), 0, 0)),
                     Argument::I32(n) => LLVMConstInt(LLVMInt32TypeInContext(self.1), u64::from(n), 0),
                     Argument::I64(n) => LLVMConstInt(self.i64(), n, 0),
                 }

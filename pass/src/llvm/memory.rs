@@ -123,6 +123,14 @@ mod views {
             }
         }
 
+        /// Of a vector with a fixed number of elements: that number; else 0.
+        pub fn lanes(self) -> u32 {
+            match self.shape() {
+                Shape::Vector => unsafe { LLVMGetVectorSize(self.0) },
+                _ => 0,
+            }
+        }
+
         /// How many parts a struct or array has.
         pub fn part_count(self) -> u64 {
             match self.shape() {
@@ -323,6 +331,20 @@ mod views {
         pub fn arguments(self) -> Vec<Value> {
             let count = unsafe { LLVMGetNumArgOperands(self.0) };
             (0..count).map(|i| Value(unsafe { LLVMGetArgOperand(self.0, i) })).collect()
+        }
+
+        /// Of a call: of how many bytes behind an argument, a pointer, the callee gets a copy of its own.
+        pub fn copied(self, argument: u32, layout: Layout) -> Option<u64> {
+            const NAME: &str = "byval";
+            unsafe {
+                let kind = LLVMGetEnumAttributeKindForName(NAME.as_ptr().cast(), NAME.len());
+                let mut attribute = LLVMGetCallSiteEnumAttribute(self.0, argument + 1, kind);
+                let function = LLVMIsAFunction(LLVMGetCalledValue(self.0));
+                if attribute.is_null() && !function.is_null() {
+                    attribute = LLVMGetEnumAttributeAtIndex(function, argument + 1, kind);
+                }
+                (!attribute.is_null()).then(|| layout.size(Type(LLVMGetTypeAttributeValue(attribute))))
+            }
         }
 
         /// Of a call: what is called.

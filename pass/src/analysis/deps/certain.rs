@@ -1,8 +1,8 @@
 //! What a function certainly writes, solved along control flow.
 
-use super::body::{Callee, Length, Op};
+use super::body::{Length, Op};
 use super::must::Written;
-use super::paths::{Object, Set};
+use super::paths::Set;
 use super::solve::Solver;
 use std::rc::Rc;
 use unseen_abi::deps::Offset;
@@ -80,27 +80,12 @@ impl Solver<'_> {
                 let mut added = false;
                 let mut call = self.call(index, args, recursive);
                 for (base, from, to) in summary.written.iter() {
-                    if let Object::Param(i) = *self.paths.object(base)
-                        && self.is_callers_copy(callee, i)
-                    {
-                        continue;
-                    }
                     let target = self.eval(base, &mut call);
                     added |= self.write_at(&target, from, (to - from) as u64, state);
                 }
                 added
             }
             _ => false,
-        }
-    }
-
-    /// Whether the callee has a copy of what the argument points to.
-    fn is_callers_copy(&self, callee: &Callee, param: u32) -> bool {
-        match callee {
-            Callee::Function(f) => {
-                self.program.functions[*f as usize].params.get(param as usize).is_some_and(|p| p.by_value)
-            }
-            _ => true,
         }
     }
 

@@ -477,7 +477,7 @@ impl Extractor<'_> {
             if let Some(name) = function.intrinsic_name() {
                 return intrinsics::translate(self, &name, inst, &arguments, draft);
             }
-            let args = self.operands(&arguments, draft);
+            let args = self.passed(inst, &arguments, draft);
             let Some(&index) = self.functions.get(&function) else {
                 draft.push(Op::Opaque(Reason::External, function.name()), Some(inst));
                 return false;
@@ -509,7 +509,7 @@ impl Extractor<'_> {
             draft.push(Op::Compute(args), Some(inst));
             return false;
         }
-        let args = self.operands(&arguments, draft);
+        let args = self.passed(inst, &arguments, draft);
         let pointer = self.operand(called, draft);
         let callee = match pointer {
             Operand::Function(f) => Callee::Function(f),
@@ -526,6 +526,19 @@ impl Extractor<'_> {
             self.flow.sites.push(Site { function, inst, pointer });
         }
         false
+    }
+
+    /// What a call passes. What is passed by value on the stack is copied there first.
+    fn passed(&mut self, inst: LlvmInst, arguments: &[Value], draft: &mut Draft) -> Vec<Operand> {
+        let mut args = self.operands(arguments, draft);
+        for (number, arg) in (0..).zip(&mut args) {
+            if let Some(size) = inst.copied(number, self.layout) {
+                let to = Operand::Inst(draft.push(Op::Alloca, None));
+                draft.push(Op::CopyBytes { to, from: *arg, length: Length::Bytes(size) }, None);
+                *arg = to;
+            }
+        }
+        args
     }
 
     /// A function of the library calls one of the program's.

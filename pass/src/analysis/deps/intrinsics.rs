@@ -42,6 +42,8 @@ pub fn translate(x: &mut Extractor, name: &str, inst: Inst, arguments: &[Value],
             x.load(address, inst.value().ty(), false)
         }
         "llvm.masked.store" | "llvm.masked.compressstore" => {
+            let rest = x.operands(&arguments[2..], draft);
+            draft.push(Op::Use(rest), None);
             let size = x.layout.stored_size(arguments[0].ty());
             let (value, address) = (x.operand(arguments[0], draft), x.operand(arguments[1], draft));
             Op::Store { address, value, size, maybe: true, volatile: false }
