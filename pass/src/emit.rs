@@ -8,11 +8,12 @@ use crate::llvm::{self, Field, Function, Global, Module};
 use crate::options::Options;
 use crate::plan::Plan;
 use std::fmt::Write;
-use unseen_abi::access::{self, AccessRecord, CONSTANT, Lies, Site, Sites};
+use unseen_abi::access::{AccessRecord, Site, Sites};
 use unseen_abi::deps::Deps;
 use unseen_abi::manifest::{self, Cover, Manifest};
 use unseen_abi::mechanism::Mechanisms;
 use unseen_abi::module::{COUNTER_PAGE, ModuleRecord};
+use unseen_abi::sets::{self, CONSTANT, Lies};
 use unseen_abi::{ABI_VERSION, hooks, sections};
 
 const DONE_FLAG: &str = "unseen";
@@ -164,7 +165,7 @@ pub fn access(
         }
     }
     let lies: Vec<Lies> = globals.iter().map(|g| lies.get(*g as usize).copied().unwrap_or(Lies::Elsewhere)).collect();
-    let words = access::words(deps, &lies);
+    let words = sets::words(deps, &lies);
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
     let resolve = (!local.is_empty()).then(|| module.add_resolver(RESOLVE, &local).global());
     let count = names.len() as u64;

@@ -4,9 +4,10 @@ mod support;
 
 use std::fs;
 use support::{Bench, End, Event, Store};
-use unseen_abi::access::{EXTENSION, Lies, TALLIES, TALLY_WORDS, words};
+use unseen_abi::access::{EXTENSION, TALLIES, TALLY_WORDS};
 use unseen_abi::deps::{Because, Deps, Extent, Function, Global, Item, Offset, Path, Place, Reason, What};
 use unseen_abi::event::Kind;
+use unseen_abi::sets::{Lies, words};
 
 /// Two units. The first reads `*p`, as its set says, and `secret` (variable 0), which its set has only if `honest`. The sets may say
 /// nothing of calls that do not return.

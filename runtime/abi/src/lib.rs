@@ -26,6 +26,7 @@ mod place;
 pub mod records;
 pub mod returns;
 pub mod sections;
+pub mod sets;
 pub mod store;
 
 /// Version of everything in this crate that is compiled into programs.

@@ -35,7 +35,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use objects::Kind;
 use tally::Tallies;
-use unseen_abi::access::{AccessRecord, CONSTANT, Tally};
+use unseen_abi::access::{AccessRecord, Tally};
+use unseen_abi::sets::{CONSTANT, Variable};
 
 /// A module that is watched.
 struct Watched {
@@ -89,8 +90,13 @@ fn enter_module(run: &'static Run, record: &'static AccessRecord) {
     }
 }
 
+fn variables(record: &AccessRecord) -> &[Variable] {
+    // SAFETY: what the pass wrote stays while the module is there.
+    unsafe { record.sets.variables() }
+}
+
 fn add_variables(record: &AccessRecord) {
-    for (number, variable) in (0..).zip(walk::variables(record)) {
+    for (number, variable) in (0..).zip(variables(record)) {
         let kind = if variable.size & CONSTANT != 0 { Kind::Constant } else { Kind::Variable(number) };
         objects::insert(variable.address, (variable.size & !CONSTANT) as usize, kind);
     }
@@ -151,7 +157,7 @@ fn leave_module(record: &AccessRecord) {
         module.count_calls(unit);
     }
     module.gone.store(true, Ordering::Relaxed);
-    for variable in walk::variables(record) {
+    for variable in variables(record) {
         objects::remove(variable.address);
     }
 }

@@ -6,7 +6,7 @@
 use super::bytes::Bytes;
 use super::memory::Memory;
 use super::objects;
-use unseen_abi::access::{AccessRecord, Extent, Lies, Offset, Path, Place, Sets, Variable};
+use unseen_abi::sets::{Extent, Lies, Offset, Path, Place, Sets, Table};
 
 mod pointers;
 mod span;
@@ -44,7 +44,8 @@ pub struct Walked {
 /// The call at whose beginning a set is walked.
 pub struct Walk<'a> {
     pub sets: Sets<'a>,
-    pub record: &'a AccessRecord,
+    /// Where the sets come from.
+    pub table: &'a Table,
     pub arguments: &'a [u64],
     /// The unit's frame.
     pub frame: usize,
@@ -190,13 +191,4 @@ enum Length {
     Text,
     Rest,
     Object,
-}
-
-/// The variables of a module.
-pub fn variables(record: &AccessRecord) -> &[Variable] {
-    if record.variables.is_null() {
-        return &[];
-    }
-    // SAFETY: the constant array that the pass emitted.
-    unsafe { core::slice::from_raw_parts(record.variables, record.variable_count as usize) }
 }

@@ -8,7 +8,8 @@ use super::walk::{MOST, Walk, Walked};
 use super::{CALLS, DEADLINE, Watched, effort, frames, gate, is_active, misses, module, regions};
 use crate::{arch, sys};
 use core::sync::atomic::Ordering;
-use unseen_abi::access::{AccessRecord, FIXED, Sets, TEXT, Tally};
+use unseen_abi::access::{AccessRecord, FIXED, TEXT, Tally};
+use unseen_abi::sets::Sets;
 
 /// So many calls are not told of that need not be watched: they are counted.
 const COUNTED: i32 = 1023;
@@ -39,9 +40,7 @@ pub fn enter(record: *const AccessRecord, unit: u32, arguments: *const u64, coun
         let (calls, is_due) = module.count_calls(unit);
         let mut watches = false;
         // SAFETY: the constant that the pass emitted stays while its module's code runs.
-        let sets = unsafe { &*record };
-        // SAFETY: as above.
-        let sets = Sets(unsafe { core::slice::from_raw_parts(sets.words, sets.word_count as usize) });
+        let sets = unsafe { (*record).sets.sets() };
         if is_due {
             // SAFETY: null, or a byte for each unit.
             let chosen = module.chosen.is_null() || unsafe { *module.chosen.add(unit as usize) } != 0;
@@ -133,9 +132,9 @@ fn watch(thread: &mut Thread, module: &Watched, sets: Sets<'_>, unit: u32, argum
     };
     watch.bytes.clear();
     // SAFETY: as in `enter`.
-    let record = unsafe { &*module.record };
+    let table = unsafe { &(*module.record).sets };
     let (room, bytes, memory) = (&mut thread.room, &mut watch.bytes, Memory::new());
-    match (Walk { sets, record, arguments, frame, frames, room, bytes, memory, steps: 0 }).run(unit) {
+    match (Walk { sets, table, arguments, frame, frames, room, bytes, memory, steps: 0 }).run(unit) {
         Ok(Walked { bytes, foreign }) => {
             thread.begun += 1;
             (watch.frame, watch.record, watch.unit, watch.foreign) = (frame, module.record, unit, foreign);

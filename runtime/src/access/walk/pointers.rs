@@ -1,10 +1,10 @@
 //! Paths to pointers: the values that a path stands for, in memory as it is now.
 
 use super::span::every;
-use super::{LOWEST, Stop, Walk, variables};
+use super::{LOWEST, Stop, Walk};
 use crate::access::memory::WORD;
 use crate::access::{objects, regions};
-use unseen_abi::access::{Lies, Offset, Path};
+use unseen_abi::sets::{Offset, Path};
 
 /// How many pointers a walk may follow at once.
 const POINTERS: usize = 1 << 14;
@@ -139,11 +139,8 @@ impl Walk<'_> {
     }
 
     fn global(&self, number: u32) -> Option<usize> {
-        match self.sets.global(number)?.0 {
-            Lies::Here(n) => variables(self.record).get(n as usize).map(|v| v.address),
-            Lies::Thread(n) => Some((self.record.resolve?)(n)),
-            Lies::Elsewhere => None,
-        }
+        // SAFETY: what the pass wrote stays while its module's code runs.
+        unsafe { self.table.address(self.sets.global(number)?.0) }
     }
 
     /// Appends the pointers that lie there, unless the part has them.

@@ -2,8 +2,8 @@ use super::*;
 use crate::access::memory::WORD;
 use crate::access::{objects, regions};
 use std::collections::BTreeSet;
-use unseen_abi::access::words;
 use unseen_abi::deps;
+use unseen_abi::sets::words;
 
 /// Objects of some words each, some of which point to words of others.
 struct Heap(Vec<Box<[usize]>>);
@@ -86,27 +86,17 @@ impl Heap {
     }
 }
 
-fn record() -> AccessRecord {
-    AccessRecord {
-        size: size_of::<AccessRecord>() as u32,
-        units: 1,
-        id: [0; 16],
-        words: std::ptr::null(),
-        word_count: 0,
-        variables: std::ptr::null(),
-        variable_count: 0,
-        resolve: None,
-        gate: std::ptr::null_mut(),
-        countdown: std::ptr::null_mut(),
-    }
+fn table() -> Table {
+    let (words, variables) = (std::ptr::null(), std::ptr::null());
+    Table { words, word_count: 0, variables, variable_count: 0, resolve: None }
 }
 
 fn walk(words: &[u64], arguments: &[u64], bytes: &mut Bytes) -> Result<Walked, Stop> {
-    let (record, frame) = (record(), crate::arch::stack_pointer());
+    let (table, frame) = (&table(), crate::arch::stack_pointer());
     let room = &mut Room::new();
     regions::look();
     let (memory, sets) = (Memory::new(), Sets(words));
-    Walk { sets, record: &record, arguments, frame, frames: &[frame], room, bytes, memory, steps: 0 }.run(0)
+    Walk { sets, table, arguments, frame, frames: &[frame], room, bytes, memory, steps: 0 }.run(0)
 }
 
 fn set(paths: Vec<deps::Path>, places: &[Place]) -> Vec<u64> {
