@@ -59,6 +59,7 @@ mod run;
 mod scratch;
 mod sink;
 mod sys;
+mod tallies;
 mod text;
 mod weak;
 

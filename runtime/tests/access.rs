@@ -4,10 +4,11 @@ mod support;
 
 use std::fs;
 use support::{Bench, End, Event, Store};
-use unseen_abi::access::{EXTENSION, TALLIES, TALLY_WORDS};
+use unseen_abi::access::FILE;
 use unseen_abi::deps::{Because, Deps, Extent, Function, Global, Item, Offset, Path, Place, Reason, What};
 use unseen_abi::event::Kind;
 use unseen_abi::sets::{Lies, words};
+use unseen_abi::tallies::START;
 
 /// Two units. The first reads `*p`, as its set says, and `secret` (variable 0), which its set has only if `honest`. The sets may say
 /// nothing of calls that do not return.
@@ -126,15 +127,15 @@ fn misses(store: &Store) -> Vec<Event> {
 }
 
 /// The counts of the units, of all files.
-fn tallies(store: &Store) -> Vec<[u64; TALLY_WORDS]> {
-    let mut all = vec![[0; TALLY_WORDS]; 2];
+fn tallies(store: &Store) -> Vec<[u64; FILE.words]> {
+    let mut all = vec![[0; FILE.words]; 2];
     for entry in fs::read_dir(store.direct()).unwrap() {
         let path = entry.unwrap().path();
-        if path.extension() == Some(EXTENSION.as_ref()) {
+        if path.extension() == Some(FILE.extension.as_ref()) {
             let bytes = fs::read(path).unwrap();
             for (unit, tally) in all.iter_mut().enumerate() {
                 for (i, n) in tally.iter_mut().enumerate() {
-                    let at = TALLIES + 8 * (unit * TALLY_WORDS + i);
+                    let at = START + 8 * (unit * FILE.words + i);
                     *n += u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
                 }
             }

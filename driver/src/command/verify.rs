@@ -7,13 +7,14 @@ use std::process::{Command, ExitCode};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use unseen_abi::access::FILE;
 use unseen_abi::mechanism::Mechanism;
 use unseen_abi::options;
 
 use super::{Destination, Failure, Outcome};
 use crate::report::{self, output};
 use crate::run::{NewRun, program, record};
-use crate::store::{ModuleId, access, deps, events};
+use crate::store::{ModuleId, access, deps, events, tallies};
 use crate::study::dependencies;
 use crate::study::sources::{Choice, Sources};
 use crate::study::verify::{self, Findings, Module};
@@ -130,7 +131,7 @@ fn launch(command: &mut Command, timeout: Option<u64>) -> std::io::Result<String
 
 /// Puts together what the program left.
 fn collect(new: &NewRun, program: &std::ffi::OsStr, ending: String) -> Result<Findings, Failure> {
-    let (tallies, problems) = access::tallies(&new.run.directory);
+    let (tallies, problems) = tallies::read(&new.run.directory, &FILE);
     let log = events::read(&new.run.directory);
     for problem in problems.iter().chain(&log.problem) {
         eprintln!("unseen: warning: {problem}");

@@ -16,6 +16,7 @@ pub mod module_id;
 pub mod pack;
 pub mod problem;
 pub mod runs;
+pub mod tallies;
 
 pub use layout::{Store, StoreError};
 pub use module_id::ModuleId;

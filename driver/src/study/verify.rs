@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use unseen_abi::access::{Sites, TALLY_WORDS, Tally};
+use unseen_abi::access::{FILE, Sites, Tally};
 use unseen_abi::deps::Deps;
 use unseen_abi::manifest::Manifest;
 
 use super::names;
 use super::sources::Sources;
 use crate::store::ModuleId;
-use crate::store::access::{self, Object, Tallies};
+use crate::store::access::{self, Object};
+use crate::store::tallies::Tallies;
 
 /// A module that was watched.
 pub struct Module {
@@ -97,7 +98,7 @@ pub fn study(
     ending: String,
     sources: &Sources,
 ) -> Findings {
-    let mut counts: BTreeMap<(ModuleId, usize), [u64; TALLY_WORDS]> = BTreeMap::new();
+    let mut counts: BTreeMap<(ModuleId, usize), [u64; FILE.words]> = BTreeMap::new();
     let mut summary = Summary::default();
     let mut pids: Vec<u32> = tallies.iter().map(|t| t.pid).collect();
     pids.sort_unstable();

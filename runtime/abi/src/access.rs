@@ -2,10 +2,11 @@
 //! comes from.
 //!
 //! The pass writes an [`AccessRecord`] into the module (loaded) and [`Sites`] into the section [`crate::sections::SITES`] (not
-//! loaded). The runtime reads the former through [`Table`]; the driver reads the latter, and the files of [`Header`] and
-//! [`Tally`] that the runtime leaves.
+//! loaded). The runtime reads the former through [`Table`]; the driver reads the latter, and the files
+//! ([`FILE`]) that the runtime leaves.
 
 use crate::sets::Table;
+use crate::tallies::Form;
 
 /// The part of a module record that belongs to `access`.
 #[repr(C)]
@@ -35,38 +36,10 @@ pub const TEXT: u64 = u64::MAX;
 /// As the size of what is new: something of a library's that never changes, wherever it lies.
 pub const FIXED: u64 = u64::MAX - 1;
 
-/// File name extension of what a process leaves.
-pub const EXTENSION: &str = "access";
-/// First bytes of such a file.
-pub const MAGIC: [u8; 8] = *b"UNSEENAC";
-/// Version of its layout.
-pub const VERSION: u32 = 2;
-/// Where the tallies begin.
-pub const TALLIES: usize = 4096;
+/// The file that a process leaves for a module; what its words are says [`Tally`].
+pub const FILE: Form = Form { extension: "access", magic: *b"UNSEENAC", version: 2, words: 7 };
 
-/// The first page of the file. All numbers little-endian.
-#[repr(C)]
-#[derive(Clone)]
-pub struct Header {
-    /// [`MAGIC`], written last.
-    pub magic: [u8; 8],
-    /// [`VERSION`].
-    pub version: u32,
-    /// The process that made it; its children go on with it.
-    pub pid: u32,
-    /// The module.
-    pub id: [u8; 16],
-    /// How many tallies follow.
-    pub units: u32,
-    /// How many bytes of `path` are used.
-    pub path_len: u32,
-    /// The file the module was loaded from.
-    pub path: [u8; TALLIES - 40],
-}
-
-const _: () = assert!(core::mem::size_of::<Header>() == TALLIES);
-
-/// What was counted for one unit: little-endian words in this order.
+/// What was counted for one unit: the words of [`FILE`], in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(usize)]
 pub enum Tally {
@@ -86,12 +59,10 @@ pub enum Tally {
     Partly = 6,
 }
 
-/// Words per unit.
-pub const TALLY_WORDS: usize = 7;
-
-/// Size of the file for so many units.
-pub const fn file_size(units: u32) -> u64 {
-    TALLIES as u64 + (units as u64 * TALLY_WORDS as u64 * 8).next_multiple_of(4096)
+impl From<Tally> for usize {
+    fn from(tally: Tally) -> usize {
+        tally as usize
+    }
 }
 
 #[cfg(any(feature = "std", test))]

@@ -28,6 +28,7 @@ pub mod returns;
 pub mod sections;
 pub mod sets;
 pub mod store;
+pub mod tallies;
 
 /// Version of everything in this crate that is compiled into programs.
 ///

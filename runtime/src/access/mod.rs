@@ -3,7 +3,7 @@
 //! Instrumented code tells of each unit's entry and end, of each read and write, of what it allocates and frees. When a unit is
 //! entered that is to be watched, [`walk`] evaluates its set; from then on each byte that is read before it was written must
 //! be in it. A byte that is not is a miss, and goes to the event log at once; what is counted goes to a mapped file
-//! ([`tally`]): both survive whatever becomes of the process.
+//! ([`tallies`]): both survive whatever becomes of the process.
 //!
 //! This is a part of the runtime of its own, with hooks of its own: programs without `access` don't have it. What it shares with the
 //! other part is code, not state.
@@ -22,7 +22,6 @@ mod pages;
 mod ranges;
 mod regions;
 mod settings;
-mod tally;
 mod thread;
 mod walk;
 mod watch;
@@ -30,12 +29,13 @@ mod watch;
 use crate::run::Run;
 use crate::scratch::Scratch;
 use crate::sys;
+use crate::tallies::{self, Tallies};
 use crate::{arena, fork, maps, sink};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use objects::Kind;
-use tally::Tallies;
-use unseen_abi::access::{AccessRecord, Tally};
+
+use unseen_abi::access::{AccessRecord, FILE, Tally};
 use unseen_abi::sets::{CONSTANT, Variable};
 
 /// A module that is watched.
@@ -84,7 +84,8 @@ fn enter_module(run: &'static Run, record: &'static AccessRecord) {
     add_variables(record);
     // Into the name's neighbour: the tallies need the input for themselves.
     let path = arena::keep(maps::file_at(ptr::from_ref(record).addr(), &mut scratch.input)).unwrap_or_default();
-    match Tallies::create(run, record, path, scratch) {
+    let counted = tallies::Module { id: &record.id, units: record.units, path };
+    match Tallies::create(run, &FILE, &counted, scratch) {
         Ok(tallies) => add(record, tallies, periods.cast()),
         Err(why) => sink::append_dropped(run, &[b"accesses of ", path], why, scratch),
     }
