@@ -30,7 +30,7 @@ namespace {
 // Larger loops spend their time otherwise, as do loops with few probes for their size, and copies cost space and links time;
 // counters that lie far apart cost time to look at, which a loop of a few rounds does not win back.
 constexpr unsigned MostInstructions = 200;
-constexpr unsigned MostInstructionsPerProbe = 20;
+constexpr unsigned MostInstructionsPerProbe = 12;
 constexpr unsigned MostWords = 3;
 constexpr unsigned FewRounds = 4;
 
