@@ -15,7 +15,7 @@
 //!
 //! The archive has two objects, each from a build of this crate: the basic part, and [`access`], which only programs have that
 //! are built with it. Each leaves out the other's hooks (`unseen_part`), and has its own copy of the code that they share.
-//! What is tested is the whole crate.
+//! What is tested is the whole crate. A third part, which no program has, is the [`sandbox`] with entry points for its tests ([`trial`]).
 //!
 //! # Several runtimes in one process
 //!
@@ -37,7 +37,7 @@
 // With std where tests are built and looked at: what they share with the pass needs it.
 #![cfg_attr(not(any(test, clippy)), no_std)]
 
-#[cfg(not(unseen_part = "basic"))]
+#[cfg(not(any(unseen_part = "basic", unseen_part = "state", unseen_part = "trial")))]
 mod access;
 #[cfg_attr(target_arch = "x86_64", path = "arch/x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "arch/aarch64.rs")]
@@ -45,10 +45,11 @@ mod arch;
 mod arena;
 mod confinement;
 mod cover;
+#[cfg(not(unseen_part = "trial"))]
 mod define;
 mod environment;
 mod fork;
-#[cfg(not(unseen_part = "access"))]
+#[cfg(not(any(unseen_part = "access", unseen_part = "state", unseen_part = "trial")))]
 mod hooks;
 mod maps;
 #[cfg(not(test))]
@@ -56,11 +57,15 @@ mod mem;
 mod modules;
 mod process;
 mod run;
+#[cfg(not(any(unseen_part = "basic", unseen_part = "access")))]
+mod sandbox;
 mod scratch;
 mod sink;
 mod sys;
 mod tallies;
 mod text;
+#[cfg(not(any(unseen_part = "basic", unseen_part = "access", unseen_part = "state")))]
+mod trial;
 mod weak;
 
 /// Nothing here may panic, and the link proves it: this handler calls a function that does not exist, and the build

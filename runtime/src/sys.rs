@@ -17,6 +17,8 @@ impl Errno {
     pub const TOO_BIG: Errno = Errno(errno::EFBIG);
     pub const INVALID: Errno = Errno(errno::EINVAL);
     pub const NAME_TOO_LONG: Errno = Errno(errno::ENAMETOOLONG);
+    pub const UNSUPPORTED: Errno = Errno(errno::EOPNOTSUPP);
+    pub const NOT_EMPTY: Errno = Errno(errno::ENOTEMPTY);
     const INTERRUPTED: Errno = Errno(errno::EINTR);
 
     /// Whether the kernel or file system does not know the operation.
@@ -28,9 +30,11 @@ impl Errno {
 /// What a system call gives.
 pub type Result<T> = core::result::Result<T, Errno>;
 
+/// Any other system call.
+///
 /// # Safety
 /// As [`system_call`].
-unsafe fn call(number: u32, a: [usize; 6]) -> Result<usize> {
+pub unsafe fn call(number: u32, a: [usize; 6]) -> Result<usize> {
     // SAFETY: the caller's promise.
     let result = unsafe { system_call(number, a) };
     if (-4095..0).contains(&result) { Err(Errno(-result as u32)) } else { Ok(result as usize) }
@@ -146,6 +150,18 @@ impl File {
     }
 }
 
+impl File {
+    /// The descriptor with that number becomes ours.
+    pub fn from_number(number: usize) -> File {
+        File(number)
+    }
+
+    /// Its descriptor.
+    pub fn number(&self) -> usize {
+        self.0
+    }
+}
+
 impl Drop for File {
     fn drop(&mut self) {
         // SAFETY: our own descriptor. Linux frees it whatever the result, so it is never closed twice.
@@ -249,6 +265,14 @@ pub fn time() -> u64 {
     let mut now = [0_i64; 2];
     // SAFETY: writes a timespec, which is two words.
     let _ = unsafe { call(k::__NR_clock_gettime, [k::CLOCK_REALTIME as usize, now.as_mut_ptr().addr(), 0, 0, 0, 0]) };
+    (now[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(now[1] as u64)
+}
+
+/// Nanoseconds of a clock that nobody sets.
+pub fn monotonic_time() -> u64 {
+    let mut now = [0_i64; 2];
+    // SAFETY: writes a timespec, which is two words.
+    let _ = unsafe { call(k::__NR_clock_gettime, [k::CLOCK_MONOTONIC as usize, now.as_mut_ptr().addr(), 0, 0, 0, 0]) };
     (now[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(now[1] as u64)
 }
 

@@ -45,6 +45,7 @@ options! {
     ACCESS_CALLS "UNSEEN_ACCESS_CALLS" Program "a number" "100" "So many first calls of each unit are watched, then fewer and fewer.";
     ACCESS_SECONDS "UNSEEN_ACCESS_SECONDS" Program "a number" "no limit" "After so many seconds of a process no more calls are watched.";
     ACCESS_EFFORT "UNSEEN_ACCESS_EFFORT" Program "per cent" "25" "Beyond the first fifth of a second, so much of a process's own CPU time is spent on watching; 100 is no limit.";
+    SANDBOX "UNSEEN_SANDBOX" Program "strict, best" "strict" "What a test in the running program is protected by. strict: where the kernel has no Landlock or no seccomp, tests are not run, and that is said. best: they are run with what there is.";
     BUILD "UNSEEN_BUILD" Build "mechanisms, or none" "cover" "What to instrument. The flag --unseen=... beats it, it beats [build] mechanisms in unseen.toml.";
     LTO "UNSEEN_LTO" Build "on, off" "on" "off instruments each translation unit by itself, for builds that refuse link-time optimisation.";
     EXCLUDE "UNSEEN_EXCLUDE" Build "globs of source paths, separated by commas" "none" "Functions from these files are not instrumented.";

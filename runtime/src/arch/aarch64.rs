@@ -1,6 +1,7 @@
 //! What only assembly can say, for AArch64: a system call, an address that may be missing, bulk memory.
 
-use core::arch::asm;
+use core::arch::{asm, naked_asm};
+use core::ffi::c_void;
 
 /// Makes system call `number`. Gives what the kernel gives: -4095..=-1 are errors.
 ///
@@ -132,3 +133,168 @@ pub unsafe fn fill(to: *mut u8, byte: u8, n: usize) {
         );
     }
 }
+
+/// Makes a process that shares this one's memory and calls `entry(argument)` on its own stack, and waits until it changes `word` from 2,
+/// or is dead, when the kernel makes it 0. Returns the process's id or an error. Meanwhile the stack pointer is in `saved`: a
+/// copy of this process can return from here by [`return_from`].
+///
+/// # Safety
+/// `stack` is the end of a stack; `flags` must be good for that, with `CLONE_CHILD_CLEARTID`.
+#[unsafe(naked)]
+pub unsafe extern "C" fn clone_and_wait(
+    flags: usize,
+    stack: usize,
+    word: *const u32,
+    entry: unsafe extern "C" fn(*mut c_void) -> !,
+    argument: *mut c_void,
+    saved: *mut usize,
+) -> isize {
+    naked_asm!(
+        "stp x29, x30, [sp, #-160]!",
+        "stp x19, x20, [sp, #16]",
+        "stp x21, x22, [sp, #32]",
+        "stp x23, x24, [sp, #48]",
+        "stp x25, x26, [sp, #64]",
+        "stp x27, x28, [sp, #80]",
+        "stp d8, d9, [sp, #96]",
+        "stp d10, d11, [sp, #112]",
+        "stp d12, d13, [sp, #128]",
+        "stp d14, d15, [sp, #144]",
+        "mov x9, sp",
+        "str x9, [x5]",
+        "mov x19, x2",
+        "mov x20, x3",
+        "mov x21, x4",
+        // clone(flags, stack, parent's word, thread pointer, child's word)
+        "mov x4, x2",
+        "mov x2, #0",
+        "mov x3, #0",
+        "mov x8, #220",
+        "svc 0",
+        "cmp x0, #0",
+        "b.lt 4f",
+        "b.eq 5f",
+        "mov x22, x0",
+        "2:",
+        "ldar w9, [x19]",
+        "cmp w9, #2",
+        "b.ne 3f",
+        // futex(word, FUTEX_WAIT, 2, no timeout)
+        "mov x0, x19",
+        "mov x1, #0",
+        "mov x2, #2",
+        "mov x3, #0",
+        "mov x8, #98",
+        "svc 0",
+        "b 2b",
+        "3:",
+        "mov x0, x22",
+        "4:",
+        "ldp x19, x20, [sp, #16]",
+        "ldp x21, x22, [sp, #32]",
+        "ldp x23, x24, [sp, #48]",
+        "ldp x25, x26, [sp, #64]",
+        "ldp x27, x28, [sp, #80]",
+        "ldp d8, d9, [sp, #96]",
+        "ldp d10, d11, [sp, #112]",
+        "ldp d12, d13, [sp, #128]",
+        "ldp d14, d15, [sp, #144]",
+        "ldp x29, x30, [sp], #160",
+        "ret",
+        "5:",
+        "mov x29, #0",
+        "mov x30, #0",
+        "mov x0, x21",
+        "blr x20",
+        "brk #1",
+    )
+}
+
+/// Whether the processor checks returns against a second stack: a copy of the process could not return from there.
+pub fn has_shadow_stack() -> bool {
+    const PR_GET_SHADOW_STACK_STATUS: usize = 74;
+    let mut features = 0_u64;
+    let number = linux_raw_sys::general::__NR_prctl;
+    // SAFETY: writes one word.
+    let result = unsafe { system_call(number, [PR_GET_SHADOW_STACK_STATUS, (&raw mut features).addr(), 0, 0, 0, 0]) };
+    result == 0 && features & 1 != 0
+}
+
+/// Returns `value` from the [`clone_and_wait`] that put `stack` there.
+///
+/// # Safety
+/// Only in a copy of the process that was made while it waited.
+#[unsafe(naked)]
+pub unsafe extern "C" fn return_from(stack: usize, value: isize) -> ! {
+    naked_asm!(
+        "mov sp, x0",
+        "mov x0, x1",
+        "ldp x19, x20, [sp, #16]",
+        "ldp x21, x22, [sp, #32]",
+        "ldp x23, x24, [sp, #48]",
+        "ldp x25, x26, [sp, #64]",
+        "ldp x27, x28, [sp, #80]",
+        "ldp d8, d9, [sp, #96]",
+        "ldp d10, d11, [sp, #112]",
+        "ldp d12, d13, [sp, #128]",
+        "ldp d14, d15, [sp, #144]",
+        "ldp x29, x30, [sp], #160",
+        "ret",
+    )
+}
+
+/// Makes a system call at an address that a filter can tell: the one that a call without arguments (null) returns.
+///
+/// # Safety
+/// As [`system_call`].
+#[unsafe(naked)]
+pub unsafe extern "C" fn gate(number: usize, a: *const [usize; 6]) -> isize {
+    naked_asm!(
+        "cbz x1, 3f",
+        "mov x8, x0",
+        "mov x9, x1",
+        "ldp x0, x1, [x9]",
+        "ldp x2, x3, [x9, #16]",
+        "ldp x4, x5, [x9, #32]",
+        "svc 0",
+        "2:",
+        "ret",
+        "3:",
+        "adr x0, 2b",
+        "ret",
+    )
+}
+
+/// Where a signal handler returns to.
+#[unsafe(naked)]
+pub unsafe extern "C" fn end_of_handler() {
+    naked_asm!("mov x8, #139", "svc 0")
+}
+
+/// Where the kernel's `ucontext` has x0: the arguments of a system call are there and in the registers that follow, its result is
+/// expected there.
+const REGISTERS: usize = 184;
+
+/// The arguments of the system call at which a signal came.
+///
+/// # Safety
+/// `context` is what a signal handler was given.
+pub unsafe fn trapped_arguments(context: *mut c_void) -> [usize; 6] {
+    // SAFETY: the caller's promise; words of the structure.
+    [0, 1, 2, 3, 4, 5].map(|n| unsafe { context.byte_add(REGISTERS + 8 * n).cast::<usize>().read() })
+}
+
+/// What that system call is to give.
+///
+/// # Safety
+/// As [`trapped_arguments`].
+pub unsafe fn set_trapped_result(context: *mut c_void, result: isize) {
+    // SAFETY: the caller's promise.
+    unsafe { context.byte_add(REGISTERS).cast::<isize>().write(result) };
+}
+
+/// Which signals are blocked when a signal handler has returned: a word of what it was given.
+pub const TRAPPED_MASK: usize = 40;
+
+/// What seccomp calls this architecture.
+pub const AUDIT: u32 = 0xc000_00b7;

@@ -1,7 +1,8 @@
 //! What only assembly can say, for x86-64: a system call, an address that may be missing, bulk memory.
 //! A port is one more file like this one.
 
-use core::arch::asm;
+use core::arch::{asm, naked_asm};
+use core::ffi::c_void;
 
 /// Makes system call `number`. Gives what the kernel gives: -4095..=-1 are errors.
 ///
@@ -120,3 +121,147 @@ pub unsafe fn fill(to: *mut u8, byte: u8, n: usize) {
         asm!("rep stosb", inout("rcx") n => _, inout("rdi") to => _, in("al") byte, options(nostack, preserves_flags));
     }
 }
+
+/// Makes a process that shares this one's memory and calls `entry(argument)` on its own stack, and waits until it changes `word` from 2,
+/// or is dead, when the kernel makes it 0. Returns the process's id or an error. Meanwhile the stack pointer is in `saved`: a
+/// copy of this process can return from here by [`return_from`].
+///
+/// # Safety
+/// `stack` is the end of a stack; `flags` must be good for that, with `CLONE_CHILD_CLEARTID`.
+#[unsafe(naked)]
+pub unsafe extern "C" fn clone_and_wait(
+    flags: usize,
+    stack: usize,
+    word: *const u32,
+    entry: unsafe extern "C" fn(*mut c_void) -> !,
+    argument: *mut c_void,
+    saved: *mut usize,
+) -> isize {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "mov [r9], rsp",
+        "mov r12, rdx",
+        "mov r13, rcx",
+        "mov r14, r8",
+        // clone(flags, stack, parent's word, child's word, thread pointer)
+        "mov r10, rdx",
+        "xor edx, edx",
+        "xor r8d, r8d",
+        "mov eax, 56",
+        "syscall",
+        "test rax, rax",
+        "js 4f",
+        "jz 5f",
+        "mov rbx, rax",
+        "2:",
+        "cmp dword ptr [r12], 2",
+        "jne 3f",
+        // futex(word, FUTEX_WAIT, 2, no timeout)
+        "mov rdi, r12",
+        "xor esi, esi",
+        "mov edx, 2",
+        "xor r10d, r10d",
+        "mov eax, 202",
+        "syscall",
+        "jmp 2b",
+        "3:",
+        "mov rax, rbx",
+        "4:",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        "5:",
+        "xor ebp, ebp",
+        "mov rdi, r14",
+        "call r13",
+        "ud2",
+    )
+}
+
+/// Whether the processor checks returns against a second stack: a copy of the process could not return from there.
+pub fn has_shadow_stack() -> bool {
+    const ARCH_SHSTK_STATUS: usize = 0x5005;
+    let mut features = 0_u64;
+    let number = linux_raw_sys::general::__NR_arch_prctl;
+    // SAFETY: writes one word.
+    let result = unsafe { system_call(number, [ARCH_SHSTK_STATUS, (&raw mut features).addr(), 0, 0, 0, 0]) };
+    result == 0 && features & 1 != 0
+}
+
+/// Returns `value` from the [`clone_and_wait`] that put `stack` there.
+///
+/// # Safety
+/// Only in a copy of the process that was made while it waited.
+#[unsafe(naked)]
+pub unsafe extern "C" fn return_from(stack: usize, value: isize) -> ! {
+    naked_asm!("mov rsp, rdi", "mov rax, rsi", "pop r15", "pop r14", "pop r13", "pop r12", "pop rbx", "pop rbp", "ret",)
+}
+
+/// Makes a system call at an address that a filter can tell: the one that a call without arguments (null) returns.
+///
+/// # Safety
+/// As [`system_call`].
+#[unsafe(naked)]
+pub unsafe extern "C" fn gate(number: usize, a: *const [usize; 6]) -> isize {
+    naked_asm!(
+        "test rsi, rsi",
+        "jz 3f",
+        "mov rax, rdi",
+        "mov r11, rsi",
+        "mov rdi, [r11]",
+        "mov rsi, [r11 + 8]",
+        "mov rdx, [r11 + 16]",
+        "mov r10, [r11 + 24]",
+        "mov r8, [r11 + 32]",
+        "mov r9, [r11 + 40]",
+        "syscall",
+        "2:",
+        "ret",
+        "3:",
+        "lea rax, [rip + 2b]",
+        "ret",
+    )
+}
+
+/// Where a signal handler returns to.
+#[unsafe(naked)]
+pub unsafe extern "C" fn end_of_handler() {
+    naked_asm!("mov eax, 15", "syscall")
+}
+
+/// Where the kernel's `ucontext` has the arguments of a system call, and where its result is expected.
+const ARGUMENTS: [usize; 6] = [104, 112, 136, 56, 40, 48];
+const RESULT: usize = 144;
+
+/// The arguments of the system call at which a signal came.
+///
+/// # Safety
+/// `context` is what a signal handler was given.
+pub unsafe fn trapped_arguments(context: *mut c_void) -> [usize; 6] {
+    // SAFETY: the caller's promise; words of the structure.
+    ARGUMENTS.map(|at| unsafe { context.byte_add(at).cast::<usize>().read() })
+}
+
+/// What that system call is to give.
+///
+/// # Safety
+/// As [`trapped_arguments`].
+pub unsafe fn set_trapped_result(context: *mut c_void, result: isize) {
+    // SAFETY: the caller's promise.
+    unsafe { context.byte_add(RESULT).cast::<isize>().write(result) };
+}
+
+/// Which signals are blocked when a signal handler has returned: a word of what it was given.
+pub const TRAPPED_MASK: usize = 296;
+
+/// What seccomp calls this architecture.
+pub const AUDIT: u32 = 0xc000_003e;

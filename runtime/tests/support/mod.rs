@@ -21,12 +21,21 @@ pub fn repository() -> &'static Path {
 /// The runtime archive, built when needed.
 pub fn runtime() -> &'static Path {
     static ARCHIVE: OnceLock<PathBuf> = OnceLock::new();
-    ARCHIVE.get_or_init(|| {
-        let build = repository().join("scripts/build-runtime");
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-        succeed(Command::new(build).env("CARGO_TARGET_DIR", target));
-        target.join("release/libunseen_rt.a")
-    })
+    ARCHIVE.get_or_init(|| build_runtime(&[]).join("libunseen_rt.a"))
+}
+
+/// The sandbox with entry points for tests (`trial.h`), built when needed.
+pub fn trial() -> &'static Path {
+    static ARCHIVE: OnceLock<PathBuf> = OnceLock::new();
+    ARCHIVE.get_or_init(|| build_runtime(&["trial"]).join("libunseen_trial.a"))
+}
+
+/// Where the archives are.
+fn build_runtime(arguments: &[&str]) -> PathBuf {
+    let build = repository().join("scripts/build-runtime");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    succeed(Command::new(build).args(arguments).env("CARGO_TARGET_DIR", target));
+    target.join("release")
 }
 
 /// A tool of LLVM 22.
@@ -82,12 +91,50 @@ impl Bench {
     /// The same, with another compiler.
     #[track_caller]
     pub fn build_with(&self, compiler: &mut Command, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+        self.link_with(compiler, name, source, flags, runtime())
+    }
+
+    /// The same, linked with that archive.
+    #[track_caller]
+    pub fn link_with(
+        &self,
+        compiler: &mut Command,
+        name: &str,
+        source: &str,
+        flags: &[&str],
+        archive: &Path,
+    ) -> PathBuf {
         let c = self.path(&format!("{name}.c"));
         fs::write(&c, format!("#define _GNU_SOURCE\n{source}")).unwrap();
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support");
         compiler.arg("-O1").arg("-I").arg(include).arg("-o").arg(self.path(name)).arg(c);
-        succeed(compiler.args(flags).arg(runtime()));
+        succeed(compiler.args(flags).arg(archive));
         self.path(name)
+    }
+
+    /// Runs a program in a directory of its own, by this user, and by one without rights if this one has them. Gives its last output.
+    #[track_caller]
+    pub fn run_as_all(&self, program: &Path) -> String {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        use std::os::unix::process::CommandExt;
+        const NOBODY: u32 = 65534;
+        let mut output = String::new();
+        for (name, user) in [("mine", None), ("nobodys", Some(NOBODY))] {
+            let directory = self.path(name);
+            fs::create_dir(&directory).unwrap();
+            let mut command = Command::new(program);
+            command.current_dir(&directory).env("TRIAL", &directory);
+            if let Some(user) = user {
+                if !is_root() {
+                    break;
+                }
+                fs::set_permissions(self.directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+                chown(&directory, Some(user), Some(user)).unwrap();
+                command.uid(user).gid(user);
+            }
+            output = run(&mut command, End::Exit(0));
+        }
+        output
     }
 
     /// The compiler and linker Unseen uses.

@@ -1,0 +1,148 @@
+//! Entry points by which tests reach the sandbox from C (`tests/support/trial.h`). In no program.
+
+use crate::sandbox::{self, Fail, Job, Limits, Outcome, Report, Side};
+use crate::sys;
+use crate::text::Text;
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+/// How many of each outcome there were, and the last report of each test number.
+#[repr(C)]
+struct Told {
+    /// 0 while there is none, then 1 pass, 2 fail, 3 crash, 4 timeout, 5 environment.
+    outcome: u32,
+    test: u32,
+    /// The exit code or signal.
+    code: u32,
+    missing: u32,
+    address: u64,
+    wall_ns: u64,
+    cpu_ns: u64,
+    stall_ns: u64,
+    supervisor: u32,
+    output_length: u32,
+    why: [u8; 128],
+    output: [u8; 512],
+}
+
+const MOST: usize = 64;
+
+struct Reports(UnsafeCell<[Told; MOST]>);
+// SAFETY: each test has its own entry, which is read when its outcome is there.
+unsafe impl Sync for Reports {}
+static REPORTS: Reports = Reports(UnsafeCell::new(
+    [const {
+        Told {
+            outcome: 0,
+            test: 0,
+            code: 0,
+            missing: 0,
+            address: 0,
+            wall_ns: 0,
+            cpu_ns: 0,
+            stall_ns: 0,
+            supervisor: 0,
+            output_length: 0,
+            why: [0; 128],
+            output: [0; 512],
+        }
+    }; MOST],
+));
+/// Whether `finish` is to crash.
+static CRASHES: AtomicU32 = AtomicU32::new(0);
+static COUNTS: [AtomicU32; 6] = [const { AtomicU32::new(0) }; 6];
+
+fn finish(job: &Job, report: &Report<'_>) {
+    let (outcome, code, address) = match report.outcome {
+        Outcome::Pass => (1, 0, None),
+        Outcome::Fail(Fail::Verdict) => (2, u32::MAX, None),
+        Outcome::Fail(Fail::Exited(code)) => (2, code, None),
+        Outcome::Crash { signal, address } => (3, signal, address),
+        Outcome::Timeout => (4, 0, None),
+        Outcome::Environment(_) => (5, 0, None),
+    };
+    if CRASHES.load(SeqCst) != 0 {
+        // SAFETY: none: that is what it is for.
+        unsafe { core::ptr::null_mut::<u32>().wrapping_add(2).write_volatile(1) };
+    }
+    // SAFETY: nobody else writes this entry, and nobody reads it before its outcome is there.
+    if let Some(told) = unsafe { (*REPORTS.0.get()).get_mut(job.data) } {
+        told.test = report.test;
+        told.code = code;
+        told.missing = report.missing.0;
+        told.address = address.unwrap_or(0);
+        (told.wall_ns, told.cpu_ns, told.stall_ns) = (report.wall_ns, report.cpu_ns, report.stall_ns);
+        told.supervisor = sys::process_id();
+        told.why = [0; 128];
+        if let Outcome::Environment(reason) = report.outcome {
+            reason.describe(Text::new(&mut told.why));
+        }
+        let n = report.output.len().min(told.output.len() - 1);
+        let from = report.output.get(report.output.len() - n..).unwrap_or_default();
+        if let Some(to) = told.output.get_mut(..n) {
+            to.copy_from_slice(from);
+        }
+        told.output_length = n as u32;
+        // SAFETY: aligned, and read as an atomic by whoever waits for it.
+        unsafe { AtomicU32::from_ptr(&raw mut told.outcome) }.store(outcome, SeqCst);
+    }
+    if let Some(count) = COUNTS.get(outcome as usize) {
+        count.fetch_add(1, SeqCst);
+    }
+}
+
+/// 0 in the program, 1 in the test, 2 if there are too many, 3 if it failed. Reports go to entry `test % 64`.
+#[unsafe(export_name = "__unseen_trial_split")]
+unsafe extern "C" fn split(limits: *const [u64; 5], test: u32, scratch: *const c_char) -> i32 {
+    // SAFETY: a test's own limits, and a path that stays.
+    let ([deadline_ns, cpu_seconds, memory_bytes, at_once, strict], scratch) =
+        unsafe { (*limits, CStr::from_ptr(scratch)) };
+    let strict = if strict > 1 { sandbox::is_strict() } else { strict == 1 };
+    let limits = Limits { deadline_ns, cpu_seconds, memory_bytes, at_once: at_once as u32, strict };
+    let entry = test as usize % MOST;
+    if !sandbox::is_test() {
+        // SAFETY: no test with this entry is under way.
+        if let Some(told) = unsafe { (*REPORTS.0.get()).get_mut(entry) } {
+            told.outcome = 0;
+        }
+    }
+    match sandbox::split(&limits, &Job { test, data: entry, scratch }, finish) {
+        Side::Host => 0,
+        Side::Test => 1,
+        Side::Busy => 2,
+        Side::Failed(_) => 3,
+    }
+}
+
+#[unsafe(export_name = "__unseen_trial_leave")]
+extern "C" fn leave(passed: i32) -> ! {
+    sandbox::leave(passed != 0)
+}
+
+#[unsafe(export_name = "__unseen_trial_is_test")]
+extern "C" fn is_test() -> i32 {
+    i32::from(sandbox::is_test())
+}
+
+#[unsafe(export_name = "__unseen_trial_report")]
+extern "C" fn report(test: u32) -> *const u8 {
+    REPORTS.0.get().cast::<Told>().wrapping_add(test as usize % MOST).cast::<u8>()
+}
+
+/// How many tests had that outcome.
+#[unsafe(export_name = "__unseen_trial_count")]
+extern "C" fn count(outcome: u32) -> u32 {
+    COUNTS.get(outcome as usize).map_or(0, |count| count.load(SeqCst))
+}
+
+#[unsafe(export_name = "__unseen_trial_end_all")]
+extern "C" fn end_all() {
+    sandbox::end_all();
+}
+
+/// From now on `finish` crashes, or does not.
+#[unsafe(export_name = "__unseen_trial_crash")]
+extern "C" fn crash(crashes: u32) {
+    CRASHES.store(crashes, SeqCst);
+}
