@@ -16,6 +16,8 @@ impl Errno {
     pub const NO_SPACE: Errno = Errno(errno::ENOSPC);
     pub const TOO_BIG: Errno = Errno(errno::EFBIG);
     pub const INVALID: Errno = Errno(errno::EINVAL);
+    pub const READ_ONLY: Errno = Errno(errno::EROFS);
+    pub const NO_ACCESS: Errno = Errno(errno::EACCES);
     pub const NAME_TOO_LONG: Errno = Errno(errno::ENAMETOOLONG);
     pub const UNSUPPORTED: Errno = Errno(errno::EOPNOTSUPP);
     pub const NOT_EMPTY: Errno = Errno(errno::ENOTEMPTY);
@@ -63,6 +65,10 @@ pub enum Open {
     Read,
     /// To read and write it; it must not exist yet.
     CreateNew,
+    /// To read and write it; it must exist.
+    ReadWrite,
+    /// To read it and append to it; it must exist.
+    ReadAppend,
     /// To append to it; it is made if it does not exist.
     Append,
 }
@@ -74,6 +80,8 @@ impl File {
         let flags = match how {
             Open::Read => k::O_RDONLY,
             Open::CreateNew => k::O_RDWR | k::O_CREAT | k::O_EXCL | k::O_NOFOLLOW,
+            Open::ReadWrite => k::O_RDWR | k::O_NOFOLLOW | k::O_NONBLOCK,
+            Open::ReadAppend => k::O_RDWR | k::O_APPEND | k::O_NOFOLLOW | k::O_NONBLOCK,
             Open::Append => k::O_WRONLY | k::O_CREAT | k::O_APPEND | k::O_NOFOLLOW | k::O_NONBLOCK,
         } | k::O_CLOEXEC
             | k::O_NOCTTY;
@@ -132,6 +140,13 @@ impl File {
         uninterrupted(|| unsafe { call(k::__NR_fallocate, arguments) }).map(drop)
     }
 
+    /// Makes the file longer, with blocks behind what is new.
+    pub fn allocate_from(&self, offset: u64, length: u64) -> Result<()> {
+        let arguments = [self.0, 0, offset as usize, length as usize, 0, 0];
+        // SAFETY: touches no memory.
+        uninterrupted(|| unsafe { call(k::__NR_fallocate, arguments) }).map(drop)
+    }
+
     /// The file's length.
     pub fn length(&self) -> Result<u64> {
         // SAFETY: touches no memory.
@@ -160,6 +175,13 @@ impl File {
     pub fn number(&self) -> usize {
         self.0
     }
+
+    /// Maps the file, shared, also where it does not reach yet: from what lies behind its end, nothing may be read until it does.
+    pub fn map(&self, length: usize) -> Result<*mut u8> {
+        let arguments = [0, length, (k::PROT_READ | k::PROT_WRITE) as usize, k::MAP_SHARED as usize, self.0, 0];
+        // SAFETY: the kernel chooses a free place.
+        unsafe { call(k::__NR_mmap, arguments) }.map(|at| at as *mut u8)
+    }
 }
 
 impl Drop for File {
@@ -172,6 +194,14 @@ impl Drop for File {
 /// New private memory, all zero.
 pub fn map_memory(length: usize) -> Result<*mut u8> {
     let flags = (k::MAP_PRIVATE | k::MAP_ANONYMOUS | k::MAP_NORESERVE) as usize;
+    let arguments = [0, length, (k::PROT_READ | k::PROT_WRITE) as usize, flags, usize::MAX, 0];
+    // SAFETY: the kernel chooses a free place.
+    unsafe { call(k::__NR_mmap, arguments) }.map(|at| at as *mut u8)
+}
+
+/// New memory, all zero, that children share.
+pub fn map_shared_memory(length: usize) -> Result<*mut u8> {
+    let flags = (k::MAP_SHARED | k::MAP_ANONYMOUS | k::MAP_NORESERVE) as usize;
     let arguments = [0, length, (k::PROT_READ | k::PROT_WRITE) as usize, flags, usize::MAX, 0];
     // SAFETY: the kernel chooses a free place.
     unsafe { call(k::__NR_mmap, arguments) }.map(|at| at as *mut u8)
@@ -191,7 +221,7 @@ pub unsafe fn map_memory_over(at: *mut u8, length: usize) -> Result<()> {
 /// Gives memory back.
 ///
 /// # Safety
-/// It must come from [`map_memory`] and be unused from now on.
+/// It must come from [`map_memory`], [`map_shared_memory`] or [`File::map`], and be unused from now on.
 pub unsafe fn unmap_memory(at: *mut u8, length: usize) {
     // SAFETY: the caller's promise.
     let _ = unsafe { call(k::__NR_munmap, [at.addr(), length, 0, 0, 0, 0]) };
@@ -216,6 +246,12 @@ pub fn make_directory(path: &CStr) -> Result<()> {
 pub fn remove(path: &CStr) {
     // SAFETY: reads the path.
     let _ = unsafe { call(k::__NR_unlinkat, [HERE, path.as_ptr().addr(), 0, 0, 0, 0]) };
+}
+
+/// Gives a file a second name, unless something has it already.
+pub fn link(from: &CStr, to: &CStr) -> Result<()> {
+    // SAFETY: reads the paths.
+    unsafe { call(k::__NR_linkat, [HERE, from.as_ptr().addr(), HERE, to.as_ptr().addr(), 0, 0]) }.map(drop)
 }
 
 /// Where a symbolic link points.

@@ -26,6 +26,7 @@ mod place;
 pub mod records;
 pub mod returns;
 pub mod sections;
+pub mod seen;
 pub mod sets;
 pub mod store;
 pub mod tallies;

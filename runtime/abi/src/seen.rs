@@ -1,0 +1,473 @@
+//! The seen set's files: which states of which units were met, by any process of one build.
+//!
+//! Written and read by the runtime, which maps them; read, merged and written by the driver ([`file`](self), with `std`). There
+//! are two: one for states of up to 8 bytes ([`Narrow`]) and one for all others ([`Wide`]), which is a file of its own.
+//!
+//! A file is one page of header, then lines of 64 bytes, each with room for [`Format::SLOTS`] states: their words first, then what
+//! is left of each in *fields*. A key is made into a line's number and a slot's contents by a bijection ([`Format::mix`]): what the
+//! number tells need not be stored, and nothing is lost. So no two keys are ever taken for each other.
+//!
+//! # What a slot means
+//!
+//! The low [`CLASS_BITS`] bits of a line's number are bits of the key (its *class*), whatever the number of lines. A state that
+//! found its line full is in another one, and its field tells in which ([`ASIDE`]). So a slot means the same key at all times: to whoever
+//! reads it while the set grows, to whoever was stopped for an hour before he wrote it, after any crash. At worst it is where nobody looks
+//! for it: forgotten.
+//!
+//! # How it grows
+//!
+//! By 512 lines at a time ([`BATCH`]), so that there are always about as many lines as the states need. Linear hashing, which
+//! splits one line after the other, would leave lines of two densities: those that were split, and those with twice as many states. So
+//! from [`GROUPED`] lines on, eight lines are a group, and a group gets eight more one by one; each takes its states from all of the
+//! eight ([`home`]). The densest line then has 1.22 times as many states as the average line, not twice.
+
+use core::mem::offset_of;
+
+#[cfg(any(feature = "std", test))]
+pub mod file;
+
+/// First bytes of every such file.
+pub const MAGIC: [u8; 8] = *b"UNSEENSS";
+/// Version of this layout.
+pub const VERSION: u32 = 1;
+/// File name extension.
+pub const EXTENSION: &str = "seen";
+/// What follows the name of the file for narrow keys in that of the file for wide ones.
+pub const WIDE_SUFFIX: &str = "-wide";
+
+/// How many bits of a key its line's number always tells.
+pub const CLASS_BITS: u32 = 14;
+/// How many lines a new file has.
+pub const FIRST_LINES: u64 = 1 << CLASS_BITS;
+/// From how many lines on lines are in groups of eight.
+pub const GROUPED: u64 = FIRST_LINES << 3;
+/// How many lines a file can have: the bits of a word that choose are used up.
+pub const MOST_LINES: u64 = 1 << (CLASS_BITS + 16);
+/// How many lines are added at once. Divides all sizes.
+pub const BATCH: u64 = 512;
+/// Where a state goes that finds its line full: to the line with that number exclusive-or the first of these, and so on. First
+/// close by, which costs little to look at, then anywhere among the [`BATCH`] lines around it: a crowd of full lines is left quickly.
+pub const ASIDE: [u64; 16] =
+    [0, 1, 2, 3, 0x094, 0x14d, 0x06e, 0x1a5, 0x0d8, 0x13f, 0x0b2, 0x171, 0x057, 0x1e4, 0x12a, 0x0c9];
+/// Bytes of a line.
+pub const LINE: usize = 64;
+/// Words of a line.
+pub const LINE_WORDS: usize = LINE / 8;
+/// In a line's last word: states that were to come here, or came by, are elsewhere. Once set it stays.
+pub const OVERFLOW: u64 = 1 << 63;
+/// Where the lines begin.
+pub const LINES_OFFSET: usize = 4096;
+/// How many counts of states there are; their sum is how many.
+pub const COUNTS: usize = 32;
+
+/// A count, alone in its line.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+pub struct Count {
+    /// States that were put in by those who use this count.
+    pub states: u64,
+    /// Zero.
+    pub reserved: [u64; 7],
+}
+
+/// The first page of a file. All numbers little-endian.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: [u8; 8],
+    /// [`VERSION`].
+    pub version: u32,
+    /// [`Format::WIDTH`]: bits of a key.
+    pub width: u32,
+    /// The build, as in its [`crate::module::ModuleRecord`].
+    pub id: [u8; 16],
+    /// Tells this file from one that takes its name later.
+    pub nonce: u64,
+    /// Zero.
+    pub reserved: [u64; 3],
+    /// How many lines are in use, times two; plus 1 while states go to the last [`BATCH`] of them.
+    pub size: u64,
+    /// For how many lines there is room in the file.
+    pub room: u64,
+    /// When the last batch was begun, in ns since 1970.
+    pub since: u64,
+    /// Whether the file for wide keys has narrow ones that found no place here.
+    pub spilled: u64,
+    /// Zero.
+    pub reserved_too: [u64; 4],
+    /// Zero.
+    pub rest: [u64; (LINES_OFFSET - 128 - COUNTS * 64) / 8],
+    /// How many states there are.
+    pub counts: [Count; COUNTS],
+}
+
+const _: () = assert!(size_of::<Header>() == LINES_OFFSET);
+const _: () = assert!(offset_of!(Header, nonce) == 32 && offset_of!(Header, size) == 64);
+const _: () = assert!(offset_of!(Header, counts) == 2048 && size_of::<Count>() == LINE);
+const _: () = assert!(FIRST_LINES.is_multiple_of(BATCH));
+const _: () = {
+    let mut i = 0;
+    while i < ASIDE.len() {
+        assert!(ASIDE[i] < BATCH);
+        i += 1;
+    }
+};
+
+/// Bytes of a file with room for so many lines.
+pub const fn file_size(room: u64) -> u64 {
+    LINES_OFFSET as u64 + room * LINE as u64
+}
+
+/// A unit's state of up to 8 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct Narrow {
+    pub unit: u32,
+    pub state: u64,
+}
+
+/// A unit's state of up to 16 bytes, or a hash of a larger one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct Wide {
+    pub unit: u32,
+    pub state: u128,
+}
+
+/// A key of either width.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub enum Key {
+    Narrow(Narrow),
+    Wide(Wide),
+}
+
+/// A key as it is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mixed {
+    /// Told by the line's number.
+    pub class: u64,
+    /// In the slot; the first is never 0, and chooses among the lines of a class.
+    pub words: [u64; 2],
+    /// In the slot's field.
+    pub rest: u64,
+}
+
+/// How keys of one width are stored.
+pub trait Format: Copy + 'static {
+    type Key: Copy;
+    /// Bits of a key.
+    const WIDTH: u32;
+    /// States in a line.
+    const SLOTS: usize;
+    /// Words of a slot.
+    const WORDS: usize;
+    /// Bits of a key that are in the field.
+    const REST_BITS: u32;
+    /// How many states [`BATCH`] lines are to hold, when lines are in groups.
+    const DENSITY: u64;
+    /// The same before: some lines have twice as many as others.
+    const FIRST_DENSITY: u64;
+
+    /// Whether so many lines are too few for so many states.
+    #[inline(always)]
+    fn is_dense(states: u64, lines: u64) -> bool {
+        states > lines / BATCH * if lines < GROUPED { Self::FIRST_DENSITY } else { Self::DENSITY }
+    }
+
+    /// The key as it is stored, or none if it can't be here.
+    fn mix(key: Self::Key) -> Option<Mixed>;
+    /// The key that is stored like that.
+    fn unmix(mixed: Mixed) -> Self::Key;
+
+    /// Bits of a field: whether the slot is taken, then the rest of the key, then which of [`ASIDE`] its line is away.
+    const FIELD_BITS: u32 = 1 + Self::REST_BITS + ASIDE.len().ilog2();
+    /// The bits of the first field.
+    const FIELD: u64 = (1 << Self::FIELD_BITS) - 1;
+
+    /// In which word of a line the field of a slot is, and at which bit.
+    #[inline(always)]
+    fn seat(slot: usize) -> (usize, u32) {
+        // Words that are not slots; the last holds one bit less.
+        let each = LINE_WORDS - Self::SLOTS * Self::WORDS;
+        let share = Self::SLOTS.div_ceil(each);
+        (Self::SLOTS * Self::WORDS + slot / share, (slot % share) as u32 * Self::FIELD_BITS)
+    }
+
+    /// A field.
+    #[inline(always)]
+    fn field(mixed: &Mixed, aside: usize) -> u64 {
+        1 | mixed.rest << 1 | (aside as u64) << (1 + Self::REST_BITS)
+    }
+
+    /// What a slot of that line holds, and the line it belongs to. None if it is empty, or was never finished.
+    #[inline(always)]
+    fn decode(line: u64, field: u64, words: [u64; 2]) -> Option<(u64, Mixed)> {
+        let aside = (field >> (1 + Self::REST_BITS)) as usize % ASIDE.len();
+        if field & 1 == 0 || words[0] == 0 {
+            return None;
+        }
+        let (line, rest) = (line ^ ASIDE[aside], field >> 1 & ((1 << Self::REST_BITS) - 1));
+        Some((line, Mixed { class: line & (FIRST_LINES - 1), words, rest }))
+    }
+}
+
+/// States of up to 8 bytes of units below [`NarrowFormat::UNITS`]: 7 in a line.
+#[derive(Clone, Copy, Debug)]
+pub struct NarrowFormat;
+
+/// All others: 3 in a line. Also narrow keys that have no place among the narrow ones; they stay different from all wide ones.
+#[derive(Clone, Copy, Debug)]
+pub struct WideFormat;
+
+// Odd numbers without a pattern.
+const A: u64 = 0x9e37_79b9_7f4a_7c15;
+const B: u64 = 0xbf58_476d_1ce4_e5b9;
+const C: u64 = 0x94d0_49bb_1331_11eb;
+const D: u64 = 0xd6e8_feb8_6659_fd93;
+
+/// Times this, an odd number is 1: what was multiplied by the one is divided by the other.
+const fn inverse(odd: u64) -> u64 {
+    let mut x = odd;
+    let mut i = 0;
+    while i < 6 {
+        x = x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x)));
+        i += 1;
+    }
+    x
+}
+const B_INVERSE: u64 = inverse(B);
+const C_INVERSE: u64 = inverse(C);
+const _: () = assert!(B.wrapping_mul(B_INVERSE) == 1 && C.wrapping_mul(C_INVERSE) == 1);
+
+/// A bijection after which every bit depends on all.
+#[inline(always)]
+const fn stir(mut x: u64) -> u64 {
+    x = (x ^ x >> 32).wrapping_mul(B);
+    x = (x ^ x >> 29).wrapping_mul(C);
+    x ^ x >> 32
+}
+
+/// Undoes it.
+const fn unstir(mut x: u64) -> u64 {
+    x = (x ^ x >> 32).wrapping_mul(C_INVERSE);
+    x = (x ^ x >> 29 ^ x >> 58).wrapping_mul(B_INVERSE);
+    x ^ x >> 32
+}
+
+impl NarrowFormat {
+    /// Units from this one on have their states among the wide.
+    pub const UNITS: u32 = 1 << UNIT_BITS;
+}
+
+const UNIT_BITS: u32 = CLASS_BITS + NarrowFormat::REST_BITS;
+
+impl Format for NarrowFormat {
+    type Key = Narrow;
+    const WIDTH: u32 = 96;
+    const SLOTS: usize = 7;
+    const WORDS: usize = 1;
+    const REST_BITS: u32 = 4;
+    // 11.9 bytes for each.
+    const DENSITY: u64 = 2770;
+    const FIRST_DENSITY: u64 = 1660;
+
+    #[inline(always)]
+    fn mix(key: Narrow) -> Option<Mixed> {
+        let unit = u64::from(key.unit);
+        let word = stir(key.state ^ (unit + 1).wrapping_mul(A));
+        let unit = unit ^ word.wrapping_mul(D) >> (64 - UNIT_BITS);
+        let mixed = Mixed { class: unit & (FIRST_LINES - 1), words: [word, 0], rest: unit >> CLASS_BITS };
+        (key.unit < Self::UNITS && word != 0).then_some(mixed)
+    }
+
+    fn unmix(mixed: Mixed) -> Narrow {
+        let word = mixed.words[0];
+        let unit = (mixed.class | mixed.rest << CLASS_BITS) ^ word.wrapping_mul(D) >> (64 - UNIT_BITS);
+        Narrow { unit: unit as u32, state: unstir(word) ^ (unit + 1).wrapping_mul(A) }
+    }
+}
+
+impl Format for WideFormat {
+    type Key = Key;
+    const WIDTH: u32 = 160;
+    const SLOTS: usize = 3;
+    const WORDS: usize = 2;
+    // The last tells which width the key has.
+    const REST_BITS: u32 = 32 - CLASS_BITS + 1;
+    // 37 bytes for each. They can't go anywhere else: so that 16 lines are never full, there is more room.
+    const DENSITY: u64 = 896;
+    const FIRST_DENSITY: u64 = 448;
+
+    #[inline(always)]
+    fn mix(key: Key) -> Option<Mixed> {
+        let (unit, state, width) = match key {
+            Key::Narrow(key) => (key.unit, key.state.into(), 1 << 32),
+            Key::Wide(key) => (key.unit, key.state, 0),
+        };
+        let unit = u64::from(unit);
+        let (low, high) = (state as u64, (state >> 64) as u64);
+        let low = stir(low ^ (unit + 1).wrapping_mul(A));
+        let high = stir(high ^ low.wrapping_mul(D));
+        let low = low ^ stir(high ^ A);
+        let unit = unit ^ low.wrapping_mul(D) >> 32 | width;
+        let mixed = Mixed { class: unit & (FIRST_LINES - 1), words: [low, high], rest: unit >> CLASS_BITS };
+        (low != 0).then_some(mixed)
+    }
+
+    fn unmix(mixed: Mixed) -> Key {
+        let [low, high] = mixed.words;
+        let unit = (mixed.class | mixed.rest << CLASS_BITS) ^ low.wrapping_mul(D) >> 32;
+        let (is_narrow, unit) = (unit >> 32 != 0, unit as u32);
+        let low = low ^ stir(high ^ A);
+        let high = unstir(high) ^ low.wrapping_mul(D);
+        let low = unstir(low) ^ (u64::from(unit) + 1).wrapping_mul(A);
+        if is_narrow {
+            Key::Narrow(Narrow { unit, state: low })
+        } else {
+            Key::Wide(Wide { unit, state: u128::from(low) | u128::from(high) << 64 })
+        }
+    }
+}
+
+const _: () = assert!(NarrowFormat::FIELD_BITS as usize * NarrowFormat::SLOTS < 64);
+const _: () = assert!(WideFormat::FIELD_BITS * 2 < 64);
+
+/// Which eighth of the lines that are made from `FIRST_LINES << level` on: three bits of the word for each level.
+#[inline(always)]
+const fn eighth(word: u64, level: u32) -> u64 {
+    word >> (16 + 3 * (level - 3)) & 7
+}
+
+/// The line of a key among `lines` lines.
+///
+/// Lines from `FIRST_LINES << n` up to twice as many are of *level* n; those before the first level are the classes' own. A key has
+/// a place in the levels for which its word has a bit set, and is in the last of them that was made yet. In levels
+/// of groups that place is chosen by bits for this level alone: whichever line of the group it comes from, it may go to any.
+#[inline(always)]
+pub const fn home(class: u64, word: u64, lines: u64) -> u64 {
+    let level = (lines >> CLASS_BITS | 1).ilog2();
+    let last = 1 << level;
+    let bits = word & (2 * last - 1);
+    if lines < GROUPED {
+        let place = class | bits << CLASS_BITS;
+        let before = place & !(last << CLASS_BITS);
+        if place < lines { place } else { before }
+    } else {
+        let place = self::place(class, word, bits);
+        if place < lines { place } else { self::place(class, word, bits & !last) }
+    }
+}
+
+#[inline(always)]
+const fn place(class: u64, word: u64, bits: u64) -> u64 {
+    if bits < 8 {
+        return class | bits << CLASS_BITS;
+    }
+    let level = bits.ilog2();
+    let group = (class | bits >> 3 << CLASS_BITS) & ((FIRST_LINES << (level - 3)) - 1);
+    FIRST_LINES << level | eighth(word, level) << (CLASS_BITS + level - 3) | group
+}
+
+/// Where the states of a new line are so far: in `count` lines, from `first` on, `stride` apart; and each line after `first` has its states
+/// in those after these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sources {
+    pub first: u64,
+    pub stride: u64,
+    pub count: u64,
+}
+
+/// Of which lines the line with this number (at least [`FIRST_LINES`]) gets its states.
+pub const fn sources(line: u64) -> Sources {
+    let level = (line >> CLASS_BITS | 1).ilog2();
+    if level < 3 {
+        return Sources { first: line & !(FIRST_LINES << level), stride: 0, count: 1 };
+    }
+    let group = line & ((FIRST_LINES << (level - 3)) - 1);
+    let bits = group >> CLASS_BITS;
+    if bits == 0 {
+        return Sources { first: group, stride: FIRST_LINES, count: 8 };
+    }
+    let level = bits.ilog2() + 3;
+    let stride = FIRST_LINES << (level - 3);
+    Sources { first: FIRST_LINES << level | group & (stride - 1), stride, count: 8 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers without a pattern.
+    fn numbers() -> impl Iterator<Item = u64> {
+        (1_u64..).map(|i| stir(i.wrapping_mul(A)))
+    }
+
+    #[test]
+    fn mixing_can_be_undone() {
+        let mut some = numbers();
+        for i in 0..100_000_u64 {
+            let (unit, state) = (some.next().unwrap(), if i < 1000 { i } else { some.next().unwrap() });
+            let narrow = Narrow { unit: unit as u32 % NarrowFormat::UNITS, state };
+            assert_eq!(NarrowFormat::unmix(NarrowFormat::mix(narrow).unwrap()), narrow);
+            let wide = Wide { unit: unit as u32, state: u128::from(state) << (i % 65) };
+            for key in [Key::Wide(wide), Key::Narrow(narrow)] {
+                assert_eq!(WideFormat::unmix(WideFormat::mix(key).unwrap()), key);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_that_have_no_place_are_refused() {
+        assert_eq!(NarrowFormat::mix(Narrow { unit: NarrowFormat::UNITS, state: 0 }), None);
+        // stir(0) is 0, which is the word of an empty slot.
+        assert_eq!(NarrowFormat::mix(Narrow { unit: 0, state: A }), None);
+        assert_eq!(NarrowFormat::mix(Narrow { unit: 2, state: A.wrapping_mul(3) }), None);
+    }
+
+    #[test]
+    fn a_line_tells_the_class_and_never_moves_down() {
+        for word in numbers().take(2000) {
+            let class = word.wrapping_mul(A) >> 50;
+            let mut before = 0;
+            for lines in (FIRST_LINES..GROUPED * 9).step_by(BATCH as usize) {
+                let line = home(class, word, lines);
+                assert!(line < lines && line & (FIRST_LINES - 1) == class && line >= before, "{line} of {lines}");
+                before = line;
+            }
+            assert!(home(class, word, MOST_LINES) < MOST_LINES);
+        }
+    }
+
+    #[test]
+    fn new_lines_take_from_their_sources_alone() {
+        for lines in
+            [FIRST_LINES, FIRST_LINES * 3, GROUPED, GROUPED + 3 * FIRST_LINES, GROUPED * 5 + BATCH, GROUPED * 40]
+        {
+            for word in numbers().take(200_000) {
+                let class = word.wrapping_mul(A) >> 50;
+                let (old, new) = (home(class, word, lines), home(class, word, lines + FIRST_LINES));
+                if old != new {
+                    assert!(new >= lines);
+                    let from = sources(new);
+                    let found = (0..from.count).any(|i| from.first + i * from.stride == old);
+                    assert!(found, "{old} to {new}: {from:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_line_is_much_denser_than_the_average() {
+        // Lines of one class in 64, and keys of these alone.
+        let mut worst: f64 = 0.0;
+        for lines in (GROUPED..GROUPED * 4).step_by(FIRST_LINES as usize / 2) {
+            let mut counts = std::collections::HashMap::new();
+            let n = lines / 256 * 64;
+            for word in numbers().take(n as usize) {
+                *counts.entry(home(word.wrapping_mul(A) >> 50 & !0xff, word, lines) >> 14).or_insert(0_u64) += 1;
+            }
+            let rows = lines as f64 / FIRST_LINES as f64;
+            worst = worst.max(*counts.values().max().unwrap() as f64 * rows / n as f64);
+        }
+        assert!(worst < 1.45, "{worst}");
+    }
+}

@@ -1,0 +1,159 @@
+//! A line of the seen set: how a state is found in it, put in and taken out, while others do the same.
+//!
+//! A slot goes through these steps, each of them one atomic write:
+//!
+//! 1. empty: its first word and its field are 0
+//! 2. claimed: the first word is set, by whoever changed it from 0. The rest is his alone. He may die here: the slot is lost
+//! 3. taken: the field is set, with the bit that says so. What it holds counts from here on
+//! 4. taken out: the field is 0 again, by whoever changed it; the first word still keeps others away. He may die here, too
+//! 5. empty again
+//!
+//! So a slot that counts is whole. Whoever finds a key reads field, words and field again. If the field was the same both times,
+//! and the words were another state's, then the slot was emptied and filled twice meanwhile, the last time with the same field, and the
+//! state in between agreed in all words with the one that is looked for: less than once in 2^64 times for keys that were
+//! mixed, if it ever came to such a meeting.
+
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use unseen_abi::seen::{Format, LINE, LINE_WORDS, Mixed, OVERFLOW};
+
+/// A line.
+#[repr(C, align(64))]
+pub struct Line([AtomicU64; LINE_WORDS]);
+
+const _: () = assert!(size_of::<Line>() == LINE);
+
+/// Whether a state was put in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Put {
+    Done,
+    Full,
+}
+
+impl Line {
+    /// A word, by a number below 8.
+    #[inline(always)]
+    fn word(&self, index: usize) -> &AtomicU64 {
+        debug_assert!(index < LINE_WORDS);
+        // SAFETY: no number is larger than a line has words.
+        unsafe { self.0.get_unchecked(index & (LINE_WORDS - 1)) }
+    }
+
+    /// Whether states that were to come here may be elsewhere.
+    #[inline(always)]
+    pub fn overflows(&self) -> bool {
+        self.word(LINE_WORDS - 1).load(Acquire) & OVERFLOW != 0
+    }
+
+    /// Sends whoever looks for a state on.
+    pub fn set_overflow(&self) {
+        if !self.overflows() {
+            self.word(LINE_WORDS - 1).fetch_or(OVERFLOW, SeqCst);
+        }
+    }
+
+    /// Whether a state is here, and its line that much aside.
+    #[inline(always)]
+    pub fn has<F: Format>(&self, mixed: &Mixed, aside: usize) -> bool {
+        let field = F::field(mixed, aside);
+        if F::SLOTS == 7 {
+            // All fields are in the last word: those that are equal are found at once.
+            const EACH: u64 = 1 | 1 << 9 | 1 << 18 | 1 << 27 | 1 << 36 | 1 << 45 | 1 << 54;
+            let fields = self.word(LINE_WORDS - 1).load(Acquire);
+            let other = fields ^ field.wrapping_mul(EACH);
+            let mut equal = !(((other & 0xff * EACH) + 0xff * EACH) | other) & (EACH << 8);
+            while equal != 0 {
+                // Which of the bits 8, 17, 26, ...: a division by 9.
+                let slot = (equal.trailing_zeros() as usize * 57) >> 9;
+                if self.is::<F>(slot, field, mixed) {
+                    return true;
+                }
+                equal &= equal - 1;
+            }
+            false
+        } else {
+            (0..F::SLOTS).any(|slot| self.field::<F>(slot) == field && self.is::<F>(slot, field, mixed))
+        }
+    }
+
+    #[inline(always)]
+    fn field<F: Format>(&self, slot: usize) -> u64 {
+        let (word, shift) = F::seat(slot);
+        self.word(word).load(Acquire) >> shift & F::FIELD
+    }
+
+    /// Whether a slot whose field was right holds the state.
+    #[inline(always)]
+    fn is<F: Format>(&self, slot: usize, field: u64, mixed: &Mixed) -> bool {
+        self.words::<F>(slot) == mixed.words && self.field::<F>(slot) == field
+    }
+
+    #[inline(always)]
+    fn words<F: Format>(&self, slot: usize) -> [u64; 2] {
+        let first = self.word(slot * F::WORDS).load(Acquire);
+        [first, if F::WORDS == 2 { self.word(slot * 2 + 1).load(Acquire) } else { 0 }]
+    }
+
+    /// Puts a state into an empty slot.
+    pub fn put<F: Format>(&self, mixed: &Mixed, aside: usize) -> Put {
+        for slot in 0..F::SLOTS {
+            let first = self.word(slot * F::WORDS);
+            if first.load(Relaxed) == 0 && first.compare_exchange(0, mixed.words[0], SeqCst, Relaxed).is_ok() {
+                self.fill::<F>(slot, mixed, aside);
+                return Put::Done;
+            }
+        }
+        Put::Full
+    }
+
+    /// Finishes a slot that is ours.
+    fn fill<F: Format>(&self, slot: usize, mixed: &Mixed, aside: usize) {
+        if F::WORDS == 2 {
+            self.word(slot * 2 + 1).store(mixed.words[1], Release);
+        }
+        let (word, shift) = F::seat(slot);
+        self.word(word).fetch_or(F::field(mixed, aside) << shift, SeqCst);
+    }
+
+    /// Makes a slot that is taken ours, if it still has that field.
+    fn seize<F: Format>(&self, slot: usize, field: u64) -> bool {
+        let (word, shift) = F::seat(slot);
+        let word = self.word(word);
+        let mut now = word.load(Acquire);
+        while now >> shift & F::FIELD == field && field & 1 != 0 {
+            match word.compare_exchange_weak(now, now & !(F::FIELD << shift), SeqCst, Acquire) {
+                Ok(_) => return true,
+                Err(other) => now = other,
+            }
+        }
+        false
+    }
+
+    /// Puts a state in place of another, which is forgotten.
+    pub fn replace<F: Format>(&self, mixed: &Mixed) -> Put {
+        // Any will do.
+        let slot = (mixed.words[0] >> 32) as usize % F::SLOTS;
+        let field = self.field::<F>(slot);
+        if !self.seize::<F>(slot, field) {
+            return Put::Full;
+        }
+        self.word(slot * F::WORDS).store(mixed.words[0], SeqCst);
+        self.fill::<F>(slot, mixed, 0);
+        Put::Done
+    }
+
+    /// What a slot of the line with that number holds, the line it belongs to, and its field.
+    pub fn get<F: Format>(&self, number: u64, slot: usize) -> Option<(u64, Mixed, u64)> {
+        let field = self.field::<F>(slot);
+        let words = self.words::<F>(slot);
+        let (home, mixed) = F::decode(number, field, words)?;
+        (self.field::<F>(slot) == field).then_some((home, mixed, field))
+    }
+
+    /// Empties a slot, if it still has that field.
+    pub fn take_out<F: Format>(&self, slot: usize, field: u64) {
+        if self.seize::<F>(slot, field) {
+            self.word(slot * F::WORDS).store(0, SeqCst);
+        }
+    }
+}
