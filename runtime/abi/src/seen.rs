@@ -21,6 +21,7 @@
 //! from [`GROUPED`] lines on, eight lines are a group, and a group gets eight more one by one; each takes its states from all of the
 //! eight ([`home`]). The densest line then has 1.22 times as many states as the average line, not twice.
 
+use core::hint::select_unpredictable;
 use core::mem::offset_of;
 
 #[cfg(any(feature = "std", test))]
@@ -49,6 +50,7 @@ pub const BATCH: u64 = 512;
 /// close by, which costs little to look at, then anywhere among the [`BATCH`] lines around it: a crowd of full lines is left quickly.
 pub const ASIDE: [u64; 16] =
     [0, 1, 2, 3, 0x094, 0x14d, 0x06e, 0x1a5, 0x0d8, 0x13f, 0x0b2, 0x171, 0x057, 0x1e4, 0x12a, 0x0c9];
+const ASIDE_SHIFT: u32 = 64 - ASIDE.len().ilog2();
 /// Bytes of a line.
 pub const LINE: usize = 64;
 /// Words of a line.
@@ -145,7 +147,7 @@ pub enum Key {
 pub struct Mixed {
     /// Told by the line's number.
     pub class: u64,
-    /// In the slot; the first is never 0, and chooses among the lines of a class.
+    /// In the slot. The first chooses among the lines of a class; if it is 0, the key can't be stored there.
     pub words: [u64; 2],
     /// In the slot's field.
     pub rest: u64,
@@ -195,13 +197,14 @@ pub trait Format: Copy + 'static {
     /// A field.
     #[inline(always)]
     fn field(mixed: &Mixed, aside: usize) -> u64 {
-        1 | mixed.rest << 1 | (aside as u64) << (1 + Self::REST_BITS)
+        // With bits of the word: fields that nearly always said 0 would tell less of which slot is the right one.
+        1 | mixed.rest << 1 | (aside as u64 ^ mixed.words[0] >> ASIDE_SHIFT) << (1 + Self::REST_BITS)
     }
 
     /// What a slot of that line holds, and the line it belongs to. None if it is empty, or was never finished.
     #[inline(always)]
     fn decode(line: u64, field: u64, words: [u64; 2]) -> Option<(u64, Mixed)> {
-        let aside = (field >> (1 + Self::REST_BITS)) as usize % ASIDE.len();
+        let aside = (field >> (1 + Self::REST_BITS) ^ words[0] >> ASIDE_SHIFT) as usize % ASIDE.len();
         if field & 1 == 0 || words[0] == 0 {
             return None;
         }
@@ -276,7 +279,7 @@ impl Format for NarrowFormat {
         let word = stir(key.state ^ (unit + 1).wrapping_mul(A));
         let unit = unit ^ word.wrapping_mul(D) >> (64 - UNIT_BITS);
         let mixed = Mixed { class: unit & (FIRST_LINES - 1), words: [word, 0], rest: unit >> CLASS_BITS };
-        (key.unit < Self::UNITS && word != 0).then_some(mixed)
+        (key.unit < Self::UNITS).then_some(mixed)
     }
 
     fn unmix(mixed: Mixed) -> Narrow {
@@ -310,7 +313,7 @@ impl Format for WideFormat {
         let low = low ^ stir(high ^ A);
         let unit = unit ^ low.wrapping_mul(D) >> 32 | width;
         let mixed = Mixed { class: unit & (FIRST_LINES - 1), words: [low, high], rest: unit >> CLASS_BITS };
-        (low != 0).then_some(mixed)
+        Some(mixed)
     }
 
     fn unmix(mixed: Mixed) -> Key {
@@ -331,40 +334,36 @@ impl Format for WideFormat {
 const _: () = assert!(NarrowFormat::FIELD_BITS as usize * NarrowFormat::SLOTS < 64);
 const _: () = assert!(WideFormat::FIELD_BITS * 2 < 64);
 
-/// Which eighth of the lines that are made from `FIRST_LINES << level` on: three bits of the word for each level.
-#[inline(always)]
-const fn eighth(word: u64, level: u32) -> u64 {
-    word >> (16 + 3 * (level - 3)) & 7
-}
-
 /// The line of a key among `lines` lines.
 ///
 /// Lines from `FIRST_LINES << n` up to twice as many are of *level* n; those before the first level are the classes' own. A key has
 /// a place in the levels for which its word has a bit set, and is in the last of them that was made yet. In levels
 /// of groups that place is chosen by bits for this level alone: whichever line of the group it comes from, it may go to any.
 #[inline(always)]
-pub const fn home(class: u64, word: u64, lines: u64) -> u64 {
-    let level = (lines >> CLASS_BITS | 1).ilog2();
-    let last = 1 << level;
-    let bits = word & (2 * last - 1);
+pub fn home(class: u64, word: u64, lines: u64) -> u64 {
+    // Without branches: each would go one way as often as the other.
     if lines < GROUPED {
-        let place = class | bits << CLASS_BITS;
-        let before = place & !(last << CLASS_BITS);
-        if place < lines { place } else { before }
-    } else {
-        let place = self::place(class, word, bits);
-        if place < lines { place } else { self::place(class, word, bits & !last) }
+        let all = u64::MAX >> lines.leading_zeros();
+        let place = (class | word << CLASS_BITS) & all;
+        return select_unpredictable(place < lines, place, place & all >> 1);
     }
+    let level = lines.ilog2() - CLASS_BITS;
+    let last = 1_u64 << level;
+    let bits = word & (2 * last - 1);
+    let group = class | bits >> 3 << CLASS_BITS;
+    let is_made = last_place(group, word, level) < lines;
+    let bits = select_unpredictable(is_made, bits, bits & !last);
+    let grouped = last_place(group, word, (bits | 8).ilog2());
+    select_unpredictable(bits < 8, class | bits << CLASS_BITS, grouped)
 }
 
+/// The place in a level of groups.
 #[inline(always)]
-const fn place(class: u64, word: u64, bits: u64) -> u64 {
-    if bits < 8 {
-        return class | bits << CLASS_BITS;
-    }
-    let level = bits.ilog2();
-    let group = (class | bits >> 3 << CLASS_BITS) & ((FIRST_LINES << (level - 3)) - 1);
-    FIRST_LINES << level | eighth(word, level) << (CLASS_BITS + level - 3) | group
+fn last_place(group: u64, word: u64, level: u32) -> u64 {
+    let shift = level - 3;
+    // Which eighth of the level: three bits of the word for each level.
+    let eighth = word >> (16 + 3 * shift) & 7;
+    (8 | eighth) << (CLASS_BITS + shift) | group & ((FIRST_LINES << shift) - 1)
 }
 
 /// Where the states of a new line are so far: in `count` lines, from `first` on, `stride` apart; and each line after `first` has its states
@@ -419,8 +418,7 @@ mod tests {
     fn keys_that_have_no_place_are_refused() {
         assert_eq!(NarrowFormat::mix(Narrow { unit: NarrowFormat::UNITS, state: 0 }), None);
         // stir(0) is 0, which is the word of an empty slot.
-        assert_eq!(NarrowFormat::mix(Narrow { unit: 0, state: A }), None);
-        assert_eq!(NarrowFormat::mix(Narrow { unit: 2, state: A.wrapping_mul(3) }), None);
+        assert_eq!(NarrowFormat::mix(Narrow { unit: 2, state: A.wrapping_mul(3) }).map(|m| m.words[0]), Some(0));
     }
 
     #[test]

@@ -30,6 +30,14 @@ pub enum Put {
     Full,
 }
 
+/// Of seven fields of nine bits those that are equal to this one: their highest bits.
+#[inline(always)]
+fn equal_fields(fields: u64, field: u64) -> u64 {
+    const EACH: u64 = 1 | 1 << 9 | 1 << 18 | 1 << 27 | 1 << 36 | 1 << 45 | 1 << 54;
+    let other = fields ^ field.wrapping_mul(EACH);
+    !(((other & (0xff * EACH)) + 0xff * EACH) | other) & (EACH << 8)
+}
+
 impl Line {
     /// A word, by a number below 8.
     #[inline(always)]
@@ -52,28 +60,29 @@ impl Line {
         }
     }
 
-    /// Whether a state is here, and its line that much aside.
+    /// Whether a state is here, and its line that much aside. Never one whose first word is 0.
     #[inline(always)]
     pub fn has<F: Format>(&self, mixed: &Mixed, aside: usize) -> bool {
         let field = F::field(mixed, aside);
-        if F::SLOTS == 7 {
-            // All fields are in the last word: those that are equal are found at once.
-            const EACH: u64 = 1 | 1 << 9 | 1 << 18 | 1 << 27 | 1 << 36 | 1 << 45 | 1 << 54;
-            let fields = self.word(LINE_WORDS - 1).load(Acquire);
-            let other = fields ^ field.wrapping_mul(EACH);
-            let mut equal = !(((other & 0xff * EACH) + 0xff * EACH) | other) & (EACH << 8);
-            while equal != 0 {
-                // Which of the bits 8, 17, 26, ...: a division by 9.
-                let slot = (equal.trailing_zeros() as usize * 57) >> 9;
-                if self.is::<F>(slot, field, mixed) {
-                    return true;
-                }
-                equal &= equal - 1;
-            }
-            false
-        } else {
-            (0..F::SLOTS).any(|slot| self.field::<F>(slot) == field && self.is::<F>(slot, field, mixed))
+        if F::SLOTS != 7 {
+            return (0..F::SLOTS).any(|slot| self.field::<F>(slot) == field && self.is::<F>(slot, field, mixed));
         }
+        // All fields are in the last word: those that are equal are found at once. Mostly there is only one.
+        let fields = self.word(LINE_WORDS - 1).load(Acquire);
+        let equal = equal_fields(fields, field);
+        if equal == 0 {
+            return false;
+        }
+        // Which of the bits 8, 17, 26, ...: a division by 9.
+        let slot = (equal.trailing_zeros() as usize * 57) >> 9;
+        let is_it = self.word(slot).load(Acquire) == mixed.words[0];
+        (is_it && self.word(LINE_WORDS - 1).load(Acquire) == fields) || self.has_slowly::<F>(mixed, field)
+    }
+
+    /// The same, when it is not the first with that field, or others are changing the line.
+    #[inline(never)]
+    fn has_slowly<F: Format>(&self, mixed: &Mixed, field: u64) -> bool {
+        (0..F::SLOTS).any(|slot| self.field::<F>(slot) == field && self.is::<F>(slot, field, mixed))
     }
 
     #[inline(always)]

@@ -63,8 +63,8 @@ const _: () = assert!(offset_of!(seen::Header, reserved) == size_of::<Name>());
 pub struct Memory<F: Format> {
     at: *mut u8,
     length: usize,
-    /// How many lines can be used here.
-    pub mapped: u64,
+    /// The largest [`Header::size`] that can be used here.
+    pub largest: u64,
     /// The path; null if there is no file.
     path: *mut u8,
     name: Name,
@@ -85,10 +85,10 @@ impl<F: Format> Memory<F> {
         unsafe { &*self.at.cast::<Header>() }
     }
 
-    /// A line, by a number below `mapped`.
+    /// A line, by a number below the largest size.
     #[inline(always)]
     pub fn line(&self, number: u64) -> &Line {
-        debug_assert!(number < self.mapped);
+        debug_assert!(number < self.largest >> 1);
         // SAFETY: mapped; the number is of a line below the size, and the file reaches as far.
         unsafe { &*self.at.add(LINES_OFFSET).cast::<Line>().add(number as usize) }
     }
@@ -112,7 +112,7 @@ impl<F: Format> Memory<F> {
     fn new(at: *mut u8, length: usize, path: *mut u8, name: Name) -> Memory<F> {
         let mapped = (length - LINES_OFFSET) as u64 / LINE as u64;
         let mapped = mapped.min(MOST_LINES) / BATCH * BATCH;
-        Memory { at, length, mapped, path, name, stuck: AtomicBool::new(false), format: PhantomData }
+        Memory { at, length, largest: mapped << 1 | 1, path, name, stuck: AtomicBool::new(false), format: PhantomData }
     }
 
     /// Opens a file, or makes it.

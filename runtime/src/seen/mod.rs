@@ -124,15 +124,15 @@ impl Seen {
 
     #[cold]
     #[inline(never)]
-    fn insert_narrow(&self, mixed: &Mixed) -> bool {
-        if self.is_spilled(mixed) {
+    fn insert_narrow(&self, mixed: Mixed) -> bool {
+        if self.is_spilled(&mixed) {
             return false;
         }
         let most = self.most(self.wide.lines());
-        match self.narrow.insert(mixed, most) {
+        match self.narrow.insert(&mixed, most) {
             Outcome::New => self.narrow.counted(most, &|mixed| self.spill(&mixed)),
             Outcome::Replaced => {}
-            Outcome::NoPlace => self.spill(mixed),
+            Outcome::NoPlace => self.spill(&mixed),
         }
         true
     }
@@ -172,7 +172,7 @@ impl State for Narrow {
     #[inline(always)]
     fn insert(self, seen: &Seen) -> bool {
         match NarrowFormat::mix(self) {
-            Some(mixed) => !seen.narrow.contains(&mixed) && seen.insert_narrow(&mixed),
+            Some(mixed) => !seen.narrow.contains(&mixed) && seen.insert_narrow(mixed),
             None => seen.insert_wide(Key::Narrow(self)),
         }
     }

@@ -70,7 +70,12 @@ impl<F: Format> Table<F> {
     #[inline(always)]
     fn size(&self) -> Size {
         let size = Size(self.memory.header().size.load(Acquire));
-        if size.lines() <= self.memory.mapped { size } else { Size(self.memory.mapped << 1) }
+        if size.0 > self.memory.largest { self.largest() } else { size }
+    }
+
+    #[cold]
+    fn largest(&self) -> Size {
+        Size(self.memory.largest & !1)
     }
 
     #[inline(always)]
@@ -96,14 +101,14 @@ impl<F: Format> Table<F> {
     #[inline(always)]
     fn is_at(&self, line: u64, mixed: &Mixed) -> bool {
         let first = self.line(line);
-        first.has::<F>(mixed, 0) || (first.overflows() && self.is_aside(line, mixed))
+        first.has::<F>(mixed, 0) || (first.overflows() && self.is_aside(line, *mixed))
     }
 
     #[inline(never)]
-    fn is_aside(&self, line: u64, mixed: &Mixed) -> bool {
+    fn is_aside(&self, line: u64, mixed: Mixed) -> bool {
         for (i, aside) in ASIDE.iter().enumerate().skip(1) {
             let other = self.line(line ^ aside);
-            if other.has::<F>(mixed, i) {
+            if other.has::<F>(&mixed, i) {
                 return true;
             }
             if !other.overflows() {
@@ -117,15 +122,15 @@ impl<F: Format> Table<F> {
     #[inline(always)]
     pub fn contains(&self, mixed: &Mixed) -> bool {
         let size = self.size();
-        self.is_at(home(mixed.class, mixed.words[0], size.lines()), mixed) || self.contains_slowly(mixed, size)
+        self.is_at(home(mixed.class, mixed.words[0], size.lines()), mixed) || self.contains_slowly(*mixed, size)
     }
 
     /// The same, after it was not found in its line at that size.
     #[inline(never)]
-    fn contains_slowly(&self, mixed: &Mixed, mut size: Size) -> bool {
+    fn contains_slowly(&self, mixed: Mixed, mut size: Size) -> bool {
         for _ in 0..ATTEMPTS {
             let line = home(mixed.class, mixed.words[0], size.lines());
-            if size.old_home(mixed, line).is_some_and(|old| self.is_at(old, mixed)) {
+            if size.old_home(&mixed, line).is_some_and(|old| self.is_at(old, &mixed)) {
                 return true;
             }
             // It may have been carried over behind our back, between one look and the other.
@@ -134,7 +139,7 @@ impl<F: Format> Table<F> {
             if now == size && !size.is_moving() {
                 return false;
             }
-            if self.is_at(home(mixed.class, mixed.words[0], now.lines()), mixed) {
+            if self.is_at(home(mixed.class, mixed.words[0], now.lines()), &mixed) {
                 return true;
             }
             if now == size {
@@ -147,6 +152,9 @@ impl<F: Format> Table<F> {
 
     /// Puts a state in, after it was not found. Among at most so many lines: when they are reached, others are forgotten.
     pub fn insert(&self, mixed: &Mixed, most: u64) -> Outcome {
+        if mixed.words[0] == 0 {
+            return Outcome::NoPlace;
+        }
         for _ in 0..ATTEMPTS {
             let size = self.size();
             let line = home(mixed.class, mixed.words[0], size.lines());
@@ -162,7 +170,7 @@ impl<F: Format> Table<F> {
     }
 
     fn most(&self, most: u64) -> u64 {
-        most.min(self.memory.mapped)
+        most.min(self.memory.largest >> 1)
     }
 
     /// Whether no more lines will be added, and those that are there have all they are to have.

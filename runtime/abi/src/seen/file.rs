@@ -90,7 +90,7 @@ pub fn make<F: Format>(id: [u8; 16], nonce: u64, keys: &[F::Key]) -> (Vec<u8>, V
     let mut words = vec![[0_u64; LINE_WORDS]; lines as usize];
     let (mut left, mut count) = (Vec::new(), 0_u64);
     for &key in keys {
-        match F::mix(key).and_then(|mixed| put::<F>(&mut words, &mixed, lines)) {
+        match F::mix(key).filter(|mixed| mixed.words[0] != 0).and_then(|mixed| put::<F>(&mut words, &mixed, lines)) {
             Some(()) => count += 1,
             None => left.push(key),
         }
