@@ -185,16 +185,6 @@ fn main() {
         while start.elapsed().as_millis() < 50 {}
         (ticks() - before) as f64 / start.elapsed().as_nanos() as f64
     };
-    if std::env::var_os("MICRO").is_some() {
-        for i in 0..most {
-            seen.insert(key(i));
-        }
-        let there: Vec<_> = (0..LOOKUPS as u64).map(|i| key(stir(i) % most)).collect();
-        for _ in 0..rounds {
-            println!("{:.2}", each(LOOKUPS, || micro(&seen, &there)));
-        }
-        return;
-    }
     let mut states = 0;
     let mut slowest = Slowest::default();
     for n in std::iter::successors(Some(100_000_u64), |n| Some(n * 10)).take_while(|n| *n <= most) {
@@ -230,22 +220,19 @@ fn fill(seen: &Seen, numbers: std::ops::Range<u64>, slowest: &mut Slowest, rate:
         let before = ticks();
         assert!(seen.insert(key(i)));
         let took = ticks() - before;
-        if took > slowest.own {
+        if took > slowest.own || took > millisecond {
             let now = switches();
             slowest.any = slowest.any.max(took);
             if now == slowest.switches {
-                slowest.own = took;
+                slowest.own = slowest.own.max(took);
+                slowest.over += u64::from(took > millisecond);
             }
             slowest.switches = now;
-        }
-        if took > millisecond {
-            slowest.over += 1;
         }
     }
 }
 
 /// Checks of states that are there, of some that are not, and what they are compared with.
-#[inline(never)]
 fn look(seen: &Seen, judy: Option<&Judy>, n: u64, rounds: usize, plain: &CStr) -> String {
     let there: Vec<_> = (0..LOOKUPS as u64).map(|i| key(stir(i ^ n) % n)).collect();
     let missing: Vec<_> = (0..LOOKUPS as u64).map(|i| key(n + i)).collect();
@@ -296,33 +283,39 @@ fn look(seen: &Seen, judy: Option<&Judy>, n: u64, rounds: usize, plain: &CStr) -
     figures.collect::<Vec<_>>().join(",")
 }
 
-/// One thread against two, which do twice as much: how much faster two are.
+/// The same work by one thread, and by two: how many times as fast two are, by the clock, and by the CPU time of the slower one,
+/// which others on the machine do not add to.
 fn threads(rounds: usize, path: &CStr, wide: &CStr) {
-    let (mut checks, mut inserts) = (Vec::new(), Vec::new());
+    let mut figures = [(); 4].map(|()| Vec::new());
     for _ in 0..rounds {
-        let mut times = [[0.0; 2]; 2];
-        for count in [1, 2] {
+        let mut times = [[0.0; 4]; 2];
+        for (count, times) in [1, 2].into_iter().zip(&mut times) {
             let seen = Seen::open(path, &[7; 16], 0).expect("a new set");
-            let run = |work: &(dyn Fn(u64) + Sync)| {
-                each(1, || std::thread::scope(|s| (0..count).for_each(|t| drop(s.spawn(move || work(t))))))
+            let share = THREAD_STATES / count;
+            let insert = |t: u64| (t * share..(t + 1) * share).for_each(|i| assert!(seen.insert(key(i))));
+            let check = |t: u64| {
+                (t * share..(t + 1) * share).for_each(|i| assert!(!seen.insert(key(stir(i) % THREAD_STATES))));
             };
-            times[0][count as usize - 1] = run(&|t| {
-                (0..THREAD_STATES).for_each(|i| assert!(seen.insert(key(i * 2 + t))));
-            });
-            times[1][count as usize - 1] = run(&|t| {
-                (0..THREAD_STATES).for_each(|i| assert!(!seen.insert(key(stir(i) % THREAD_STATES * 2 + t))));
-            });
+            [times[0], times[1]] = spent(count, &insert);
+            [times[2], times[3]] = spent(count, &check);
             drop(seen);
             sys::remove(path);
             sys::remove(wide);
         }
-        inserts.push(2.0 * times[0][0] / times[0][1]);
-        checks.push(2.0 * times[1][0] / times[1][1]);
+        (0..4).for_each(|i| figures[i].push(times[0][i] / times[1][i]));
     }
-    println!("{{\"threads_check\":{:.2},\"threads_insert\":{:.2}}}", median(checks), median(inserts));
+    let [insert, insert_cpu, check, check_cpu] = figures.map(median);
+    println!(
+        "{{\"check_2\":{check:.2},\"check_2_cpu\":{check_cpu:.2},\"insert_2\":{insert:.2},\"insert_2_cpu\":{insert_cpu:.2}}}"
+    );
 }
 
-#[inline(never)]
-fn micro(seen: &Seen, there: &[Narrow]) {
-    assert!(there.iter().all(|key| !seen.insert(black_box(*key))));
+/// Time until all threads have done their work, and CPU time of the one that needed most.
+fn spent(count: u64, work: &(dyn Fn(u64) + Sync)) -> [f64; 2] {
+    let start = Instant::now();
+    let most = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|t| scope.spawn(move || each(1, || work(t)))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).fold(0.0, f64::max)
+    });
+    [start.elapsed().as_nanos() as f64, most]
 }

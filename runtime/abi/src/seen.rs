@@ -366,29 +366,37 @@ fn last_place(group: u64, word: u64, level: u32) -> u64 {
     (8 | eighth) << (CLASS_BITS + shift) | group & ((FIRST_LINES << shift) - 1)
 }
 
-/// Where the states of a new line are so far: in `count` lines, from `first` on, `stride` apart; and each line after `first` has its states
-/// in those after these.
+/// Where the states of a new line are so far: in `count` lines, from `first` on, `stride` apart; and each line after the new one, in the
+/// same [`BATCH`], has its states in those after these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sources {
     pub first: u64,
     pub stride: u64,
     pub count: u64,
+    /// The words of states that go there have these bits,
+    pub bits: u64,
+    /// of these.
+    pub mask: u64,
 }
 
 /// Of which lines the line with this number (at least [`FIRST_LINES`]) gets its states.
 pub const fn sources(line: u64) -> Sources {
     let level = (line >> CLASS_BITS | 1).ilog2();
+    let last = 1 << level;
     if level < 3 {
-        return Sources { first: line & !(FIRST_LINES << level), stride: 0, count: 1 };
+        return Sources { first: line & !(FIRST_LINES << level), stride: 0, count: 1, bits: last, mask: last };
     }
-    let group = line & ((FIRST_LINES << (level - 3)) - 1);
-    let bits = group >> CLASS_BITS;
-    if bits == 0 {
-        return Sources { first: group, stride: FIRST_LINES, count: 8 };
+    let shift = level - 3;
+    let eighth = line >> (CLASS_BITS + shift) & 7;
+    let (bits, mask) = (last | eighth << (16 + 3 * shift), last | 7 << (16 + 3 * shift));
+    let group = line & ((FIRST_LINES << shift) - 1);
+    let above = group >> CLASS_BITS;
+    if above == 0 {
+        return Sources { first: group, stride: FIRST_LINES, count: 8, bits, mask };
     }
-    let level = bits.ilog2() + 3;
+    let level = above.ilog2() + 3;
     let stride = FIRST_LINES << (level - 3);
-    Sources { first: FIRST_LINES << level | group & (stride - 1), stride, count: 8 }
+    Sources { first: FIRST_LINES << level | group & (stride - 1), stride, count: 8, bits, mask }
 }
 
 #[cfg(test)]
@@ -447,7 +455,7 @@ mod tests {
                     assert!(new >= lines);
                     let from = sources(new);
                     let found = (0..from.count).any(|i| from.first + i * from.stride == old);
-                    assert!(found, "{old} to {new}: {from:?}");
+                    assert!(found && word & from.mask == from.bits, "{old} to {new}: {from:?}");
                 }
             }
         }

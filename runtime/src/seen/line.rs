@@ -30,10 +30,12 @@ pub enum Put {
     Full,
 }
 
+/// The lowest bits of seven fields.
+const EACH: u64 = 1 | 1 << 9 | 1 << 18 | 1 << 27 | 1 << 36 | 1 << 45 | 1 << 54;
+
 /// Of seven fields of nine bits those that are equal to this one: their highest bits.
 #[inline(always)]
 fn equal_fields(fields: u64, field: u64) -> u64 {
-    const EACH: u64 = 1 | 1 << 9 | 1 << 18 | 1 << 27 | 1 << 36 | 1 << 45 | 1 << 54;
     let other = fields ^ field.wrapping_mul(EACH);
     !(((other & (0xff * EACH)) + 0xff * EACH) | other) & (EACH << 8)
 }
@@ -104,15 +106,32 @@ impl Line {
     }
 
     /// Puts a state into an empty slot.
+    #[inline(always)]
     pub fn put<F: Format>(&self, mixed: &Mixed, aside: usize) -> Put {
-        for slot in 0..F::SLOTS {
-            let first = self.word(slot * F::WORDS);
-            if first.load(Relaxed) == 0 && first.compare_exchange(0, mixed.words[0], SeqCst, Relaxed).is_ok() {
-                self.fill::<F>(slot, mixed, aside);
+        if F::SLOTS != 7 {
+            let is_put = (0..F::SLOTS).any(|slot| self.put_into::<F>(slot, mixed, aside));
+            return if is_put { Put::Done } else { Put::Full };
+        }
+        // Those whose fields are empty may be claimed already.
+        let mut empty = !self.word(LINE_WORDS - 1).load(Acquire) & EACH;
+        while empty != 0 {
+            let slot = (empty.trailing_zeros() as usize * 57) >> 9;
+            if self.put_into::<F>(slot, mixed, aside) {
                 return Put::Done;
             }
+            empty &= empty - 1;
         }
         Put::Full
+    }
+
+    #[inline(always)]
+    fn put_into<F: Format>(&self, slot: usize, mixed: &Mixed, aside: usize) -> bool {
+        let first = self.word(slot * F::WORDS);
+        let is_ours = first.load(Relaxed) == 0 && first.compare_exchange(0, mixed.words[0], SeqCst, Relaxed).is_ok();
+        if is_ours {
+            self.fill::<F>(slot, mixed, aside);
+        }
+        is_ours
     }
 
     /// Finishes a slot that is ours.
@@ -149,6 +168,12 @@ impl Line {
         self.word(slot * F::WORDS).store(mixed.words[0], SeqCst);
         self.fill::<F>(slot, mixed, 0);
         Put::Done
+    }
+
+    /// Whether a slot may hold a state whose first word has these bits of those.
+    #[inline(always)]
+    pub fn may_have<F: Format>(&self, slot: usize, bits: u64, mask: u64) -> bool {
+        self.word(slot * F::WORDS).load(Acquire) & mask == bits
     }
 
     /// What a slot of the line with that number holds, the line it belongs to, and its field.

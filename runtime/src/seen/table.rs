@@ -73,6 +73,11 @@ impl<F: Format> Table<F> {
         if size.0 > self.memory.largest { self.largest() } else { size }
     }
 
+    fn size_in_order(&self) -> Size {
+        let size = Size(self.memory.header().size.load(SeqCst));
+        if size.0 > self.memory.largest { self.largest() } else { size }
+    }
+
     #[cold]
     fn largest(&self) -> Size {
         Size(self.memory.largest & !1)
@@ -133,8 +138,9 @@ impl<F: Format> Table<F> {
             if size.old_home(&mixed, line).is_some_and(|old| self.is_at(old, &mixed)) {
                 return true;
             }
-            // It may have been carried over behind our back, between one look and the other.
-            fence(SeqCst);
+            // It may have been carried over behind our back, between one look and the other. Who sees that it is gone sees
+            // the size that was said before.
+            fence(Acquire);
             let now = self.size();
             if now == size && !size.is_moving() {
                 return false;
@@ -159,8 +165,8 @@ impl<F: Format> Table<F> {
             let size = self.size();
             let line = home(mixed.class, mixed.words[0], size.lines());
             let outcome = self.put(line, mixed, most);
-            fence(SeqCst);
-            let now = self.size();
+            // Its last write and this read are in one order with what whoever adds lines writes and reads.
+            let now = self.size_in_order();
             let line_now = home(mixed.class, mixed.words[0], now.lines());
             if line_now == line || self.is_at(line_now, mixed) {
                 return outcome;
@@ -250,24 +256,26 @@ impl<F: Format> Table<F> {
             let start = from.first + source * from.stride;
             // What found its line full is among them, too.
             for line in start..start + BATCH {
-                self.carry_from(line, first..lines, spill);
+                for slot in 0..F::SLOTS {
+                    if self.line(line).may_have::<F>(slot, from.bits, from.mask) {
+                        self.carry_from(line, slot, first..lines, spill);
+                    }
+                }
             }
         }
         let _ = self.memory.header().size.compare_exchange(size.0, lines << 1, SeqCst, Relaxed);
     }
 
-    fn carry_from(&self, line: u64, to: core::ops::Range<u64>, spill: &dyn Fn(Mixed)) {
+    fn carry_from(&self, line: u64, slot: usize, to: core::ops::Range<u64>, spill: &dyn Fn(Mixed)) {
         let here = self.line(line);
-        for slot in 0..F::SLOTS {
-            let Some((old, mixed, field)) = here.get::<F>(line, slot) else { continue };
-            let new = home(mixed.class, mixed.words[0], to.end);
-            if !to.contains(&new) || to.contains(&old) {
-                continue;
-            }
-            if !self.is_at(new, &mixed) && self.put(new, &mixed, u64::MAX) == Outcome::NoPlace {
-                spill(mixed);
-            }
-            here.take_out::<F>(slot, field);
+        let Some((old, mixed, field)) = here.get::<F>(line, slot) else { return };
+        let new = home(mixed.class, mixed.words[0], to.end);
+        if !to.contains(&new) || to.contains(&old) {
+            return;
         }
+        if !self.is_at(new, &mixed) && self.put(new, &mixed, u64::MAX) == Outcome::NoPlace {
+            spill(mixed);
+        }
+        here.take_out::<F>(slot, field);
     }
 }
