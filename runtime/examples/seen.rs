@@ -28,8 +28,8 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// How many keys are looked for in one round.
-const LOOKUPS: usize = 1 << 20;
+/// How many keys are looked for in one round; with fewer states, as many keys, again and again.
+const LOOKUPS: usize = 1_000_000;
 /// How many are put in by each thread where threads are compared.
 const THREAD_STATES: u64 = 4_000_000;
 
@@ -234,10 +234,12 @@ fn fill(seen: &Seen, numbers: std::ops::Range<u64>, slowest: &mut Slowest, rate:
 
 /// Checks of states that are there, of some that are not, and what they are compared with.
 fn look(seen: &Seen, judy: Option<&Judy>, n: u64, rounds: usize, plain: &CStr) -> String {
-    let there: Vec<_> = (0..LOOKUPS as u64).map(|i| key(stir(i ^ n) % n)).collect();
-    let missing: Vec<_> = (0..LOOKUPS as u64).map(|i| key(n + i)).collect();
+    let keys = (LOOKUPS as u64).min(n);
+    let again = LOOKUPS / keys as usize;
+    let there: Vec<_> = (0..keys).map(|i| key(stir(i ^ n) % n)).collect();
+    let missing: Vec<_> = (0..keys).map(|i| key(n + i)).collect();
     let plain = Plain::new(plain, seen.bytes() as usize);
-    let places: Vec<_> = (0..LOOKUPS as u64).map(|i| (stir(i ^ n << 1) % plain.1 as u64) as usize).collect();
+    let places: Vec<_> = (0..keys).map(|i| (stir(i ^ n << 1) % plain.1 as u64) as usize).collect();
     let mut figures: Vec<(&str, Vec<f64>)> = Vec::new();
     for round in 0..=rounds {
         let mut note = |name, value: f64| match figures.iter_mut().find(|(n, _)| *n == name) {
@@ -246,38 +248,33 @@ fn look(seen: &Seen, judy: Option<&Judy>, n: u64, rounds: usize, plain: &CStr) -
             Some(_) => {}
             None => figures.push((name, Vec::new())),
         };
-        note("free", each(LOOKUPS, || assert!(there.iter().all(|key| !seen.insert(black_box(*key))))));
-        note("memory_free", each(LOOKUPS, || assert!(places.iter().all(|i| plain.read(*i) == 0))));
-        note("missing", each(LOOKUPS, || assert!(!missing.iter().any(|key| seen.contains(black_box(*key))))));
-        note(
-            "chained",
-            each(LOOKUPS, || {
-                let mut last = 0;
-                for key in &there {
-                    last = u64::from(seen.insert(black_box(Narrow { unit: key.unit, state: key.state + last })));
-                }
-                assert_eq!(last, 0);
-            }),
-        );
-        note(
-            "memory",
-            each(LOOKUPS, || {
-                let last = places.iter().fold(0, |last, i| plain.read(i + last as usize));
-                assert_eq!(black_box(last), 0);
-            }),
-        );
+        let mut measure = |name, work: &dyn Fn()| {
+            let value = each(LOOKUPS, || (0..again).for_each(|_| work()));
+            note(name, value);
+        };
+        measure("free", &|| assert!(there.iter().all(|key| !seen.insert(black_box(*key)))));
+        measure("memory_free", &|| assert!(places.iter().all(|i| plain.read(*i) == 0)));
+        measure("missing", &|| assert!(!missing.iter().any(|key| seen.contains(black_box(*key)))));
+        measure("chained", &|| {
+            let mut last = 0;
+            for key in &there {
+                last = u64::from(seen.insert(black_box(Narrow { unit: key.unit, state: key.state + last })));
+            }
+            assert_eq!(last, 0);
+        });
+        measure("memory", &|| {
+            let last = places.iter().fold(0, |last, i| plain.read(i + last as usize));
+            assert_eq!(black_box(last), 0);
+        });
         let Some(judy) = judy else { continue };
-        note("judy_free", each(LOOKUPS, || assert!(there.iter().all(|key| judy.contains(black_box(*key))))));
-        note(
-            "judy",
-            each(LOOKUPS, || {
-                let mut last = 0;
-                for key in &there {
-                    last = u64::from(!judy.contains(black_box(Narrow { unit: key.unit, state: key.state + last })));
-                }
-                assert_eq!(last, 0);
-            }),
-        );
+        measure("judy_free", &|| assert!(there.iter().all(|key| judy.contains(black_box(*key)))));
+        measure("judy", &|| {
+            let mut last = 0;
+            for key in &there {
+                last = u64::from(!judy.contains(black_box(Narrow { unit: key.unit, state: key.state + last })));
+            }
+            assert_eq!(last, 0);
+        });
     }
     let figures = figures.into_iter().map(|(name, values)| format!("\"{name}\":{:.2}", median(values)));
     figures.collect::<Vec<_>>().join(",")

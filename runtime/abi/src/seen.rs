@@ -42,8 +42,8 @@ pub const CLASS_BITS: u32 = 14;
 pub const FIRST_LINES: u64 = 1 << CLASS_BITS;
 /// From how many lines on lines are in groups of eight.
 pub const GROUPED: u64 = FIRST_LINES << 3;
-/// How many lines a file can have: the bits of a word that choose are used up.
-pub const MOST_LINES: u64 = 1 << (CLASS_BITS + 16);
+/// How many lines a file can have: then the bits of a word that choose are used up.
+pub const MOST_LINES: u64 = (1 << (CLASS_BITS + 16)) - BATCH;
 /// How many lines are added at once. Divides all sizes.
 pub const BATCH: u64 = 512;
 /// Where a state goes that finds its line full: to the line with that number exclusive-or the first of these, and so on. First
@@ -348,22 +348,45 @@ pub fn home(class: u64, word: u64, lines: u64) -> u64 {
         return select_unpredictable(place < lines, place, place & all >> 1);
     }
     let level = lines.ilog2() - CLASS_BITS;
-    let last = 1_u64 << level;
-    let bits = word & (2 * last - 1);
+    let bits = word & ((2 << level) - 1);
     let group = class | bits >> 3 << CLASS_BITS;
-    let is_made = last_place(group, word, level) < lines;
-    let bits = select_unpredictable(is_made, bits, bits & !last);
-    let grouped = last_place(group, word, (bits | 8).ilog2());
+    let is_made = place(group, word, level) < lines;
+    let bits = select_unpredictable(is_made, bits, bits & !(1 << level));
+    let grouped = place(group, word, (bits | 8).ilog2());
     select_unpredictable(bits < 8, class | bits << CLASS_BITS, grouped)
 }
 
-/// The place in a level of groups.
+/// Where in a level of groups a place is.
+#[derive(Clone, Copy)]
+struct Level {
+    /// The level's first line.
+    first: u64,
+    /// Which bits of the number tell the group,
+    group: u64,
+    /// and which the eighth of the level.
+    eighth: u64,
+    /// How far to turn a word until the bits that choose the eighth are there.
+    turn: u32,
+}
+
+/// Of all levels of groups. A table costs less than a dozen shifts.
+const LEVELS: [Level; 16] = {
+    let mut levels = [Level { first: 0, group: 0, eighth: 0, turn: 0 }; 16];
+    let mut i = 3;
+    while i < levels.len() {
+        let shift = i as u32 - 3;
+        let (group, at) = (FIRST_LINES << shift, CLASS_BITS + shift);
+        let turn = (64 + at - (16 + 3 * shift)) % 64;
+        levels[i] = Level { first: FIRST_LINES << i, group: group - 1, eighth: 7 << at, turn };
+        i += 1;
+    }
+    levels
+};
+
 #[inline(always)]
-fn last_place(group: u64, word: u64, level: u32) -> u64 {
-    let shift = level - 3;
-    // Which eighth of the level: three bits of the word for each level.
-    let eighth = word >> (16 + 3 * shift) & 7;
-    (8 | eighth) << (CLASS_BITS + shift) | group & ((FIRST_LINES << shift) - 1)
+fn place(group: u64, word: u64, level: u32) -> u64 {
+    let level = &LEVELS[level as usize % LEVELS.len()];
+    level.first | word.rotate_left(level.turn) & level.eighth | group & level.group
 }
 
 /// Where the states of a new line are so far: in `count` lines, from `first` on, `stride` apart; and each line after the new one, in the
