@@ -185,6 +185,12 @@ fn main() {
         while start.elapsed().as_millis() < 50 {}
         (ticks() - before) as f64 / start.elapsed().as_nanos() as f64
     };
+    // What the machine does to a thread that does nothing: the longest time between two looks at the clock.
+    let mut idle = Slowest { switches: switches(), ..Slowest::default() };
+    let start = Instant::now();
+    while start.elapsed().as_secs() < 5 {
+        (0..1000).for_each(|_| idle.note(ticks(), || (), rate));
+    }
     let mut states = 0;
     let mut slowest = Slowest::default();
     for n in std::iter::successors(Some(100_000_u64), |n| Some(n * 10)).take_while(|n| *n <= most) {
@@ -198,13 +204,14 @@ fn main() {
             .map(|name| std::fs::metadata(format!("{directory}/{name}")).map_or(0, |m| m.len()) as f64);
         println!(
             "{{\"states\":{n},{figures},\"bytes\":{:.2},\"bytes_wide\":{:.2},\"fill\":{fill:.1},\"judy_fill\":{},\
-             \"slowest_us\":{:.0},\"slowest_any_us\":{:.0},\"over_1ms\":{}}}",
+             \"slowest_us\":{:.0},\"slowest_any_us\":{:.0},\"over_1ms\":{},\"idle_us\":{:.0}}}",
             sizes[0] / n as f64,
             sizes[1] / n as f64,
             judy_fill.map_or("null".into(), |f| format!("{f:.1}")),
             slowest.own as f64 / rate / 1e3,
             slowest.any as f64 / rate / 1e3,
             slowest.over,
+            idle.own as f64 / rate / 1e3,
         );
     }
     drop(seen);
@@ -213,22 +220,29 @@ fn main() {
     threads(rounds, &path("bench.seen"), &path("bench.seen-wide"));
 }
 
+impl Slowest {
+    /// Times one call.
+    #[inline(always)]
+    fn note(&mut self, before: u64, work: impl FnOnce(), rate: f64) {
+        work();
+        let took = ticks() - before;
+        let millisecond = (rate * 1e6) as u64;
+        if took > self.own || took > millisecond {
+            let now = switches();
+            self.any = self.any.max(took);
+            if now == self.switches {
+                self.own = self.own.max(took);
+                self.over += u64::from(took > millisecond);
+            }
+            self.switches = now;
+        }
+    }
+}
+
 fn fill(seen: &Seen, numbers: std::ops::Range<u64>, slowest: &mut Slowest, rate: f64) {
-    let millisecond = (rate * 1e6) as u64;
     slowest.switches = switches();
     for i in numbers {
-        let before = ticks();
-        assert!(seen.insert(key(i)));
-        let took = ticks() - before;
-        if took > slowest.own || took > millisecond {
-            let now = switches();
-            slowest.any = slowest.any.max(took);
-            if now == slowest.switches {
-                slowest.own = slowest.own.max(took);
-                slowest.over += u64::from(took > millisecond);
-            }
-            slowest.switches = now;
-        }
+        slowest.note(ticks(), || assert!(seen.insert(key(i))), rate);
     }
 }
 

@@ -8,10 +8,10 @@
 //! 4. taken out: the field is 0 again, by whoever changed it; the first word still keeps others away. He may die here, too
 //! 5. empty again
 //!
-//! So a slot that counts is whole. Whoever finds a key reads field, words and field again. If the field was the same both times,
-//! and the words were another state's, then the slot was emptied and filled twice meanwhile, the last time with the same field, and the
-//! state in between agreed in all words with the one that is looked for: less than once in 2^64 times for keys that were
-//! mixed, if it ever came to such a meeting.
+//! So a slot that counts is whole. Whoever finds a key reads field, words and field again. If the field was the same both times, and yet
+//! the words were not those that belong to it, then the slot was emptied and filled again meanwhile, the last time with the same field,
+//! and what was read in between (a state with another field, or one word of each of two states) agreed in all words with the state that
+//! is looked for. Words are mixed, so that comes to less than 2^-64 for each look, if it ever came to such a meeting.
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};

@@ -13,7 +13,7 @@ use crate::text::Text;
 use core::ffi::CStr;
 use core::marker::PhantomData;
 use core::mem::offset_of;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicU64};
 use unseen_abi::seen::{
     self, BATCH, COUNTS, FIRST_LINES, Format, LINE, LINES_OFFSET, MAGIC, MOST_LINES, VERSION, file_size,
@@ -126,19 +126,14 @@ impl<F: Format> Memory<F> {
         result
     }
 
-    /// Sees to it that so many lines can be used, and that no more than `most` will have room.
-    pub fn make_room(&self, lines: u64, most: u64) -> bool {
-        let room = &self.header().room;
-        if room.load(Acquire) >= lines {
-            return true;
-        }
+    /// Tries to make room for so many lines and some more, but not for more than `most`.
+    pub fn make_room(&self, lines: u64, most: u64) {
         let more = (lines + (lines / 256).clamp(BATCH, ROOM)).min(most).max(lines);
         let result = self.extend(file_size(more));
         if result.is_ok() {
-            room.fetch_max(more, SeqCst);
+            self.header().room.fetch_max(more, SeqCst);
         }
         self.stuck.store(result.is_err(), Relaxed);
-        result.is_ok()
     }
 
     fn extend(&self, size: u64) -> sys::Result<()> {

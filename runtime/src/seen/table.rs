@@ -17,8 +17,6 @@ use unseen_abi::seen::{ASIDE, BATCH, COUNTS, FIRST_LINES, Format, Mixed, home, s
 
 /// After so many states by one count it is looked whether there are lines enough.
 const LOOK: u64 = 64;
-/// How many times [`BATCH`] lines one call may add.
-const BATCHES: usize = 2;
 /// For how long whoever carries states over is left alone, in ns. He may be dead.
 const PATIENCE: u64 = 20_000_000;
 /// How often it is begun again if the set grew meanwhile.
@@ -66,21 +64,26 @@ impl Size {
 }
 
 impl<F: Format> Table<F> {
-    /// The size, never more than is mapped here. Another process may have a longer mapping, and a file may say anything.
+    /// The size; always one whose lines are mapped here. Another process may have a longer mapping, and use more lines than we have.
     #[inline(always)]
     fn size(&self) -> Size {
-        let size = Size(self.memory.header().size.load(Acquire));
-        if size.0 > self.memory.largest { self.largest() } else { size }
+        self.checked(Size(self.memory.header().size.load(Acquire)))
     }
 
+    /// The same, in one order with all that is written.
     fn size_in_order(&self) -> Size {
-        let size = Size(self.memory.header().size.load(SeqCst));
-        if size.0 > self.memory.largest { self.largest() } else { size }
+        self.checked(Size(self.memory.header().size.load(SeqCst)))
+    }
+
+    #[inline(always)]
+    fn checked(&self, size: Size) -> Size {
+        const LEAST: u64 = FIRST_LINES << 1;
+        if size.0.wrapping_sub(LEAST) <= self.memory.largest.wrapping_sub(LEAST) { size } else { self.nearest(size) }
     }
 
     #[cold]
-    fn largest(&self) -> Size {
-        Size(self.memory.largest & !1)
+    fn nearest(&self, size: Size) -> Size {
+        Size(if size.lines() < FIRST_LINES { FIRST_LINES << 1 } else { self.memory.largest & !1 })
     }
 
     #[inline(always)]
@@ -95,7 +98,7 @@ impl<F: Format> Table<F> {
 
     /// For how many there is room.
     pub fn room(&self) -> u64 {
-        self.memory.header().room.load(Relaxed)
+        self.memory.header().room.load(Acquire)
     }
 
     /// How many states there are, about.
@@ -209,36 +212,32 @@ impl<F: Format> Table<F> {
         }
     }
 
-    /// Adds lines as long as there are too few, but not for long.
+    /// Adds lines if there are too few: only so many at a time that nobody notices. There will be another time soon.
     #[cold]
     #[inline(never)]
     fn grow(&self, most: u64, spill: &dyn Fn(Mixed)) {
-        for _ in 0..BATCHES {
-            let header = self.memory.header();
-            let size = self.size();
-            let lines = size.lines();
-            if size.is_moving() {
-                let since = header.since.load(SeqCst);
-                let now = sys::time();
-                if now.wrapping_sub(since) < PATIENCE
-                    || header.since.compare_exchange(since, now, SeqCst, Relaxed).is_err()
-                {
-                    return;
-                }
+        let header = self.memory.header();
+        let size = self.size();
+        let lines = size.lines();
+        if size.is_moving() {
+            let (since, now) = (header.since.load(SeqCst), sys::time());
+            let is_ours = now.wrapping_sub(since) >= PATIENCE
+                && header.since.compare_exchange(since, now, SeqCst, Relaxed).is_ok();
+            if is_ours {
                 self.carry(size, spill);
-                continue;
             }
-            if !F::is_dense(self.count(), lines) || lines + BATCH > self.most(most) {
-                return;
-            }
-            if !self.memory.make_room(lines + BATCH, self.most(most)) {
-                return;
-            }
-            let next = Size((lines + BATCH) << 1 | 1);
-            header.since.store(sys::time(), SeqCst);
-            if header.size.compare_exchange(size.0, next.0, SeqCst, Relaxed).is_err() {
-                return;
-            }
+            return;
+        }
+        if !F::is_dense(self.count(), lines) || lines + BATCH > self.most(most) {
+            return;
+        }
+        if self.room() < lines + BATCH {
+            // Enough for one call.
+            return self.memory.make_room(lines + BATCH, self.most(most));
+        }
+        let next = Size((lines + BATCH) << 1 | 1);
+        header.since.store(sys::time(), SeqCst);
+        if header.size.compare_exchange(size.0, next.0, SeqCst, Relaxed).is_ok() {
             self.carry(next, spill);
         }
     }

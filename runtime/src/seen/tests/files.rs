@@ -96,6 +96,16 @@ fn garbage_in_the_lines_is_never_taken_for_a_state() {
 }
 
 #[test]
+fn a_size_that_is_too_small_is_not_followed() {
+    let place = Place::new();
+    let seen = place.open();
+    for size in [0, 1, 7, FIRST_LINES, (FIRST_LINES << 1) - 1, FIRST_LINES << 1 | 1] {
+        seen.narrow.memory.header().size.store(size, std::sync::atomic::Ordering::SeqCst);
+        (0..1000).for_each(|i| assert!(!seen.contains(key(size ^ i))));
+    }
+}
+
+#[test]
 fn no_other_file_stays() {
     let place = Place::new();
     let (a, b) = (place.open(), place.open());
