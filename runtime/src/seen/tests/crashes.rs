@@ -145,7 +145,7 @@ fn account(progress: &Progress, seen: &Seen, found: HashSet<Key>) {
 #[test]
 fn eight_processes_that_are_killed_lose_nothing() {
     let place = Place::new();
-    let (progress, seen) = murder(|| place.open(), 2000);
+    let (progress, seen) = murder(|| place.open(), 1500);
     assert!(seen.narrow.lines() > FIRST_LINES, "it did not grow");
     let bytes = [place.path(), place.wide_path()].map(|path| std::fs::read(path).unwrap());
     let mut found: HashSet<_> =
