@@ -21,6 +21,7 @@ fn main() {
             "shim/gates.cpp",
             "shim/loops.cpp",
             "shim/off.cpp",
+            "shim/tests.cpp",
             "shim/types.cpp",
         ])
         .warnings(false);

@@ -1,9 +1,11 @@
 //! What the runtime and the driver need inside the module: counters, the module record, constructor and
 //! destructor, the manifest. The only file that names hooks, sections and our own symbols.
 
+use crate::analysis::state::StatePlan;
 use crate::instrument::access::Hooks;
 use crate::llvm::gates::Gates;
 use crate::llvm::memory::Value;
+use crate::llvm::tests::Asking;
 use crate::llvm::{self, Field, Function, Global, Module};
 use crate::options::Options;
 use crate::plan::Plan;
@@ -14,6 +16,7 @@ use unseen_abi::manifest::{self, Cover, Manifest};
 use unseen_abi::mechanism::Mechanisms;
 use unseen_abi::module::{COUNTER_PAGE, ModuleRecord};
 use unseen_abi::sets::{self, CONSTANT, Lies};
+use unseen_abi::state::{self, Attachments, StateRecord};
 use unseen_abi::{ABI_VERSION, hooks, sections};
 
 const DONE_FLAG: &str = "unseen";
@@ -30,6 +33,14 @@ const RESOLVE: &str = "__unseen_access_resolve";
 const ENTRY: &str = "__unseen_access_entry";
 const GATE: &str = "__unseen_access_gate";
 const COUNTDOWN: &str = "__unseen_access_countdown";
+const STATE: &str = "__unseen_state";
+const STATE_SETS: &str = "__unseen_state_sets";
+const STATE_VARIABLES: &str = "__unseen_state_variables";
+const STATE_RESOLVE: &str = "__unseen_state_resolve";
+const STATE_UNITS: &str = "__unseen_state_units";
+const STATE_GATE: &str = "__unseen_state_gate";
+const STATE_CONSTRUCTOR: &str = "__unseen_state_module_enter";
+const STATE_DESTRUCTOR: &str = "__unseen_state_module_leave";
 const CONSTRUCTOR: &str = "__unseen_enter";
 const DESTRUCTOR: &str = "__unseen_leave";
 const ACCESS_CONSTRUCTOR: &str = "__unseen_access_module_enter";
@@ -147,6 +158,36 @@ pub fn access(
     variables: &[Value],
     sites: Vec<Site>,
 ) -> Global {
+    let (table, names) = table(module, deps, globals, variables, &[SETS, VARIABLES, RESOLVE]);
+    let sites = Sites { id: manifest.id, sites, variables: names };
+    section(module, sections::SITES, &sites.encode());
+    // The fields of AccessRecord, in order.
+    module.add_constant(
+        ACCESS,
+        &[
+            Field::I32(size_of::<AccessRecord>() as u32),
+            Field::I32(deps.functions.len() as u32),
+            Field::Bytes(manifest.id.to_vec()),
+        ]
+        .into_iter()
+        .chain(table)
+        .chain([
+            Field::Address(Some(module.add_i32(GATE, 0))),
+            Field::Address(Some(module.add_bytes(COUNTDOWN, 4 * deps.functions.len().max(1) as u64, 4))),
+        ])
+        .collect::<Vec<_>>(),
+    )
+}
+
+/// The fields of [`sets::Table`], in order, and the names of its variables. `globals` tells which of the module's variables each global of
+/// the sets is; `variables` are those that become part of the table. The names are for what is added.
+fn table(
+    module: Module,
+    deps: &Deps,
+    globals: &[u32],
+    variables: &[Value],
+    [words_name, variables_name, resolve_name]: &[&str; 3],
+) -> (Vec<Field>, Vec<String>) {
     let layout = module.layout();
     let own = |v: &Value| v.name().starts_with(sections::SYMBOL_PREFIX) || v.name().starts_with("llvm.");
     let (mut table, mut names, mut local, mut lies) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -167,26 +208,60 @@ pub fn access(
     let lies: Vec<Lies> = globals.iter().map(|g| lies.get(*g as usize).copied().unwrap_or(Lies::Elsewhere)).collect();
     let words = sets::words(deps, &lies);
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    let resolve = (!local.is_empty()).then(|| module.add_resolver(RESOLVE, &local).global());
-    let count = names.len() as u64;
-    let sites = Sites { id: manifest.id, sites, variables: names };
-    section(module, sections::SITES, &sites.encode());
-    // The fields of AccessRecord, in order.
-    module.add_constant(
-        ACCESS,
-        &[
-            Field::I32(size_of::<AccessRecord>() as u32),
-            Field::I32(deps.functions.len() as u32),
-            Field::Bytes(manifest.id.to_vec()),
-            Field::Address(Some(module.add_data(SETS, &bytes))),
-            Field::I64(words.len() as u64),
-            Field::Address(Some(module.add_constant(VARIABLES, &table))),
-            Field::I64(count),
-            Field::Address(resolve),
-            Field::Address(Some(module.add_i32(GATE, 0))),
-            Field::Address(Some(module.add_bytes(COUNTDOWN, 4 * deps.functions.len().max(1) as u64, 4))),
-        ],
-    )
+    let resolve = (!local.is_empty()).then(|| module.add_resolver(resolve_name, &local).global());
+    let fields = vec![
+        Field::Address(Some(module.add_data(words_name, &bytes))),
+        Field::I64(words.len() as u64),
+        Field::Address(Some(module.add_constant(variables_name, &table))),
+        Field::I64(names.len() as u64),
+        Field::Address(resolve),
+    ];
+    (fields, names)
+}
+
+/// Adds what the runtime needs for `state`, and the section that says which tests there are.
+pub fn state(module: Module, manifest: &Manifest, plan: &StatePlan, variables: &[Value]) -> Asking {
+    // Only what the sets name: each is one of the list, by its place there.
+    let known = |g: &&u32| (**g as usize) < variables.len();
+    let used: Vec<Value> = plan.globals.iter().filter(known).map(|g| variables[*g as usize]).collect();
+    let mut place = 0..;
+    let globals: Vec<u32> =
+        plan.globals.iter().map(|g| if known(&g) { place.next().unwrap_or(u32::MAX) } else { u32::MAX }).collect();
+    let (table, _) = table(module, &plan.sets, &globals, &used, &[STATE_SETS, STATE_VARIABLES, STATE_RESOLVE]);
+    let units: Vec<Field> = plan.units.iter().flat_map(|u| unit_fields(&u.told)).collect();
+    let gate = module.add_i32(STATE_GATE, 0);
+    // The fields of StateRecord, in order.
+    let head = [
+        Field::I32(size_of::<StateRecord>() as u32),
+        Field::I32(plan.units.len() as u32),
+        Field::Bytes(manifest.id.to_vec()),
+    ];
+    let tail = [Field::Address(Some(module.add_constant(STATE_UNITS, &units))), Field::Address(Some(gate))];
+    let fields: Vec<Field> = head.into_iter().chain(table).chain(tail).collect();
+    let record = module.add_constant(STATE, &fields);
+    let units = plan.units.iter().map(|u| u.attached.clone()).collect();
+    section(module, sections::UNITS, &Attachments { id: manifest.id, units }.encode());
+    module.add_constructor(module.add_caller(STATE_CONSTRUCTOR, &hooks::STATE_ENTER_MODULE, record));
+    module.add_destructor(module.add_caller(STATE_DESTRUCTOR, &hooks::STATE_LEAVE_MODULE, record));
+    Asking {
+        call: module.declare_hook(&hooks::STATE_CALL),
+        verdict: module.declare_hook(&hooks::STATE_VERDICT),
+        record,
+        gate,
+    }
+}
+
+/// The fields of a unit, in order.
+fn unit_fields(unit: &state::Unit) -> [Field; 7] {
+    [
+        Field::I64(unit.params),
+        Field::I64(unit.pointers),
+        Field::I32(unit.first),
+        Field::I32(unit.tests),
+        Field::I32(unit.flags),
+        Field::I32(unit.exact),
+        Field::I64(unit.sizes),
+    ]
 }
 
 /// The manifest of a plan.

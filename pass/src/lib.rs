@@ -13,6 +13,7 @@ pub mod options;
 pub mod plan;
 mod plugin;
 
+use analysis::attached::Attached;
 use instrument::cover::Loops;
 use llvm::{Function, Module};
 use options::Options;
@@ -25,6 +26,7 @@ pub fn run(module: Module, options: &Options) -> bool {
         return false;
     }
     let functions = module.functions();
+    let tests = find_tests(module, &functions, options);
     let mut plan = analysis::plan(&functions, options);
     let watches = options.mechanisms.has(Mechanism::Access);
     let has_sets = watches || options.mechanisms.has(Mechanism::State);
@@ -50,6 +52,12 @@ pub fn run(module: Module, options: &Options) -> bool {
         instrument::verify(&module.functions(), "access");
         emit::access_registration(module, record);
     }
+    if let Some((deps, globals)) = sets.as_ref().filter(|_| !tests.is_empty()) {
+        let state = analysis::state::plan(&tests, &functions, &plan, deps, globals);
+        let asking = emit::state(module, &manifest, &state, &variables);
+        instrument::state::run(&state, &asking);
+        instrument::verify(&module.functions(), "state");
+    }
     if plan.probe_count() > 0 {
         emit::registration(module, &manifest, emit::counters(module, plan.probe_count()));
     }
@@ -60,6 +68,27 @@ pub fn run(module: Module, options: &Options) -> bool {
     llvm::strip_units(module, options::ADDED_LINES);
     emit::mark_done(module);
     true
+}
+
+/// The tests that are attached to functions. What can't be done ends the link.
+fn find_tests(module: Module, functions: &[Function], options: &Options) -> Vec<Attached> {
+    let found = analysis::attached::find(module, functions);
+    if !options.mechanisms.has(Mechanism::State) {
+        if !found.descriptors.is_empty() {
+            eprintln!(
+                "unseen-pass: warning: tests are attached, but the program is built without `state`: they never run"
+            );
+        }
+        return Vec::new();
+    }
+    for wrong in &found.wrong {
+        eprintln!("unseen-pass: error: {wrong}");
+    }
+    if !found.wrong.is_empty() {
+        std::process::exit(1);
+    }
+    instrument::state::detach(&found);
+    found.units
 }
 
 /// Drops probes of a function that say nothing new.

@@ -13,6 +13,7 @@ pub mod build;
 pub mod gates;
 pub mod memory;
 pub mod tbaa;
+pub mod tests;
 pub mod types;
 
 pub use llvm_sys::LLVMOpcode as Opcode;

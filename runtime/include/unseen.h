@@ -12,6 +12,8 @@
  *     unseen_cover_reset();                            // only what is served counts, not what is loaded
  *     serve();
  *
+ *     UNSEEN_TEST(parse, parse_agrees_with_print)      // run in a copy of the live process, in states that no test has seen
+ *
  * C99 or later, C++11 or later, GCC and Clang on ELF systems.
  */
 #ifndef UNSEEN_H
@@ -26,6 +28,41 @@
 #define UNSEEN_SKIP __attribute__((no_profile_instrument_function))
 #else
 #define UNSEEN_SKIP
+#endif
+
+/* Attaches a test to a function, the unit. The test takes what the unit takes, and tells whether all is well: it returns non-zero or
+ * true, or nothing. It may call the unit, and everything else. In a program built with --unseen=state it runs when the unit is called in
+ * a state that no test has seen, with the unit's arguments, before the unit does anything, in a copy of the process: nothing it does
+ * reaches the program. A test that returns 0, aborts (assert), throws or exits has failed. With any other compiler, or without a
+ * store (UNSEEN_DIR), it never runs.
+ *
+ *     int area(int width, int height);
+ *     static int area_is_symmetric(int width, int height) { return area(width, height) == area(height, width); }
+ *     UNSEEN_TEST(area, area_is_symmetric)
+ *
+ * UNSEEN_TEST_NAMED takes the name of the unit instead: the linker's, or the source's, with or without scopes and parameters. So tests
+ * can live in a file of their own, and reach static functions and methods of code that is not touched. A method's test takes the
+ * object first.
+ *
+ *     UNSEEN_TEST_NAMED("shop::Cart::add(int)", cart_total_grows)
+ *
+ * A unit may have several tests. One that does not fit its unit, or a unit that is not there, ends the link. */
+struct unseen_test {
+  const void *unit;
+  const char *name;
+  const void *test;
+};
+
+#if defined(__GNUC__) || defined(__clang__)
+#define UNSEEN_TEST(unit, test) UNSEEN_ATTACH((const void *)(unit), 0, test, __COUNTER__)
+#define UNSEEN_TEST_NAMED(name, test) UNSEEN_ATTACH(0, name, test, __COUNTER__)
+#define UNSEEN_ATTACH(unit, name, test, number) UNSEEN_ATTACH_AS(unit, name, test, number)
+#define UNSEEN_ATTACH_AS(unit, name, test, number)                                                                        \
+  __attribute__((used, section("unseen_tests"))) static const struct unseen_test unseen_test_##number = {unit, name,       \
+                                                                                                         (const void *)(test)};
+#else
+#define UNSEEN_TEST(unit, test)
+#define UNSEEN_TEST_NAMED(name, test)
 #endif
 
 #ifdef __cplusplus

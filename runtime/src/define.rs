@@ -16,6 +16,7 @@ pub(crate) use define_hooks;
 macro_rules! hook_type {
     (void) => { () };
     (ptr) => { *const unseen_abi::module::ModuleRecord };
+    (state) => { *const unseen_abi::state::StateRecord };
     (access) => { *const unseen_abi::access::AccessRecord };
     (any) => { usize };
     (i64) => { u64 };

@@ -4,6 +4,7 @@ use crate::sys::{self, File, Open};
 use crate::weak;
 use core::ffi::CStr;
 use unseen_abi::options;
+use unseen_abi::options::EnvOption;
 
 /// Largest environment that is read from `/proc`. Only pages that are used cost anything.
 const LARGEST: usize = 8 << 20;
@@ -95,6 +96,18 @@ fn from_proc<T>(f: impl FnOnce(&mut dyn Iterator<Item = &[u8]>) -> T) -> T {
     // SAFETY: `f` can't keep what it borrowed.
     unsafe { sys::unmap_memory(memory, LARGEST) };
     result
+}
+
+/// The value, if it is this variable.
+pub fn value<'a>(variable: &'a [u8], option: &EnvOption) -> Option<&'a [u8]> {
+    variable.strip_prefix(option.name.as_bytes())?.strip_prefix(b"=")
+}
+
+/// A decimal number.
+pub fn number(text: &[u8]) -> Option<u64> {
+    let digit = |b: &u8| b.is_ascii_digit().then(|| u64::from(*b - b'0'));
+    let add = |n: u64, b: &u8| n.checked_mul(10)?.checked_add(digit(b)?);
+    text.iter().try_fold(0, add).filter(|_| !text.is_empty())
 }
 
 #[cfg(test)]

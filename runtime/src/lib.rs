@@ -13,8 +13,8 @@
 //!
 //! # Parts
 //!
-//! The archive has two objects, each from a build of this crate: the basic part, and [`access`], which only programs have that
-//! are built with it. Each leaves out the other's hooks (`unseen_part`), and has its own copy of the code that they share.
+//! The archive has three objects, each from a build of this crate: the basic part, and [`access`] and [`state`], which only programs have
+//! that are built with the one or have tests for the other. Each leaves out the other's hooks (`unseen_part`), and has its own copy of the code that they share.
 //! What is tested is the whole crate. A third part, which no program has, is the [`sandbox`] with entry points for its tests ([`trial`]).
 //!
 //! # Several runtimes in one process
@@ -60,11 +60,11 @@ mod run;
 #[cfg(not(any(unseen_part = "basic", unseen_part = "access")))]
 mod sandbox;
 mod scratch;
-// Its user, the mechanism `state`, has no hooks yet.
-#[cfg(not(unseen_part = "access"))]
-#[allow(dead_code)]
+#[cfg(not(any(unseen_part = "basic", unseen_part = "access", unseen_part = "trial")))]
 mod seen;
 mod sink;
+#[cfg(not(any(unseen_part = "basic", unseen_part = "access", unseen_part = "trial")))]
+mod state;
 mod sys;
 mod tallies;
 mod text;

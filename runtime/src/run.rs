@@ -115,6 +115,21 @@ impl Run {
         Text::new(buffer).bytes(self.directory).bytes(name).path().ok_or(Errno::NAME_TOO_LONG)
     }
 
+    /// The path of something in the store.
+    pub fn store_path<'a>(&self, parts: &[&[u8]], buffer: &'a mut [u8]) -> Result<&'a CStr> {
+        let store = self.directory.get(..self.store_length).unwrap_or_default();
+        let text = parts.iter().fold(Text::new(buffer).bytes(store).bytes(b"/"), |text, part| text.bytes(part));
+        text.path().ok_or(Errno::NAME_TOO_LONG)
+    }
+
+    /// Makes a directory in the store, which is there.
+    pub fn make_store_directory(&self, name: &[u8], buffer: &mut [u8]) -> Result<()> {
+        match sys::make_directory(self.store_path(&[name], buffer)?) {
+            Err(Errno::EXISTS) => Ok(()),
+            result => result,
+        }
+    }
+
     /// Whether the first file is about to be made. True once, and never in a child.
     pub fn is_new(&self) -> bool {
         self.is_new.swap(false, Ordering::Relaxed)

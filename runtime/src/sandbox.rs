@@ -41,6 +41,7 @@ use crate::{arch, environment, run};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use linux_raw_sys::general as k;
+pub use mappings::leave_out;
 use outcome::Reason;
 pub use outcome::{Fail, Outcome, Report};
 use slots::Slot;

@@ -9,8 +9,11 @@ use support::{Bench, llvm, repository, runtime, succeed};
 use unseen_abi::hooks::{self, Hook};
 
 /// The parts of the runtime: members of the archive with their hooks, and the size that each stays below.
-const PARTS: [(&str, &[Hook], u64); 2] =
-    [("unseen-rt.o", hooks::BASIC, 40 * 1024), ("unseen-access.o", hooks::ACCESS, 104 * 1024)];
+const PARTS: [(&str, &[Hook], u64); 3] = [
+    ("unseen-rt.o", hooks::BASIC, 40 * 1024),
+    ("unseen-access.o", hooks::ACCESS, 104 * 1024),
+    ("unseen-state.o", hooks::STATE, 240 * 1024),
+];
 
 /// A member of the archive, as a file of its own.
 fn part(name: &str) -> PathBuf {

@@ -1,6 +1,7 @@
 //! Reads the module, never changes it: which functions are instrumented, and how.
 
 pub mod access;
+pub mod attached;
 mod bits;
 pub mod cfg;
 mod choice;
@@ -9,6 +10,7 @@ pub mod deps;
 pub mod dominators;
 pub mod repeats;
 pub mod sources;
+pub mod state;
 mod stops;
 
 use crate::llvm::{Function, Module};

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod cover;
 pub mod off;
+pub mod state;
 
 use crate::llvm::Function;
 

@@ -28,12 +28,18 @@ pub enum Kind {
     /// unit, site, address in hex, bytes missed there, the object (`variable N OFFSET`, `heap SIZE OFFSET`, `stack`,
     /// `thread-local`, `unknown`), the units that were active, innermost last, separated by spaces.
     Miss = 5,
+    /// A test failed, crashed, took too long or could not be run to its end. Payload: time in ns, pid, module id in hex, the number of
+    /// the test, what became of it (`fail`, `fail HOW`, `crash signal N at ADDRESS`, `timeout`, `environment WHY`), the state in hex
+    /// (empty if it could not be told), which protections were missing (bits), the end of what it printed.
+    Test = 6,
 }
 
 impl Kind {
     /// The kind with that number.
     pub fn from_number(n: u16) -> Option<Kind> {
-        [Kind::RunStart, Kind::RunEnd, Kind::Module, Kind::Dropped, Kind::Miss].into_iter().find(|k| *k as u16 == n)
+        [Kind::RunStart, Kind::RunEnd, Kind::Module, Kind::Dropped, Kind::Miss, Kind::Test]
+            .into_iter()
+            .find(|k| *k as u16 == n)
     }
 }
 

@@ -50,6 +50,25 @@ macro_rules! for_each_access_hook {
     };
 }
 
+/// As [`for_each_hook!`](crate::for_each_hook), for the hooks of programs in which functions have tests: a part of the runtime of its
+/// own. Types are `state` (`*const StateRecord`), `any` (an address of the program's), `i32`; results `void` and `i32`.
+#[macro_export]
+macro_rules! for_each_state_hook {
+    ($visit:path) => {
+        $visit! {
+            /// A module with tests enters the process. Part of its name is the ABI version, as for the other modules' hook.
+            STATE_ENTER_MODULE enter_module "__unseen_state_v1" (record: state) -> void;
+            /// That module leaves the process.
+            STATE_LEAVE_MODULE leave_module "__unseen_state_leave_v1" (record: state) -> void;
+            /// A unit is called, with these arguments as 64-bit words. Gives 0 in the program, and in a copy of it the number of the
+            /// unit's test that is to be run there, from 1.
+            STATE_CALL call "__unseen_state_call" (record: state, unit: i32, arguments: any, count: i32) -> i32;
+            /// The test is over, and this is what it found: 0 is that something is wrong. Does not return.
+            STATE_VERDICT verdict "__unseen_state_verdict" (verdict: i32) -> void;
+        }
+    };
+}
+
 /// Type of a hook's parameter or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum HookType {
@@ -84,6 +103,9 @@ macro_rules! hook_type {
     (access) => {
         HookType::Ptr
     };
+    (state) => {
+        HookType::Ptr
+    };
     (any) => {
         HookType::Ptr
     };
@@ -107,6 +129,7 @@ macro_rules! constants {
 }
 for_each_hook!(constants);
 for_each_access_hook!(constants);
+for_each_state_hook!(constants);
 
 macro_rules! basic {
     ($($(#[$doc:meta])* $constant:ident $name:ident $symbol:literal $params:tt -> $result:tt;)*) => {
@@ -123,3 +146,11 @@ macro_rules! access {
     };
 }
 for_each_access_hook!(access);
+
+macro_rules! state {
+    ($($(#[$doc:meta])* $constant:ident $name:ident $symbol:literal $params:tt -> $result:tt;)*) => {
+        /// Those of programs with tests: the symbols that stay global in that part.
+        pub const STATE: &[Hook] = &[$($constant),*];
+    };
+}
+for_each_state_hook!(state);

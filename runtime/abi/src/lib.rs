@@ -28,6 +28,7 @@ pub mod returns;
 pub mod sections;
 pub mod seen;
 pub mod sets;
+pub mod state;
 pub mod store;
 pub mod tallies;
 

@@ -46,6 +46,10 @@ options! {
     ACCESS_SECONDS "UNSEEN_ACCESS_SECONDS" Program "a number" "no limit" "After so many seconds of a process no more calls are watched.";
     ACCESS_EFFORT "UNSEEN_ACCESS_EFFORT" Program "per cent" "25" "Beyond the first fifth of a second, so much of a process's own CPU time is spent on watching; 100 is no limit.";
     SANDBOX "UNSEEN_SANDBOX" Program "strict, best" "strict" "What a test in the running program is protected by. strict: where the kernel has no Landlock or no seccomp, tests are not run, and that is said. best: they are run with what there is.";
+    POLICY "UNSEEN_POLICY" Program "unseen, always, never" "unseen" "When tests that are attached to functions run: in states that no test has seen, at each call, or never.";
+    TEST_SECONDS "UNSEEN_TEST_SECONDS" Program "a number" "10" "So long an attached test may take, by the clock and of CPU time.";
+    TESTS_AT_ONCE "UNSEEN_TESTS_AT_ONCE" Program "a number" "4" "So many attached tests of a process run at once; a caller waits for the next.";
+    SEEN_BYTES "UNSEEN_SEEN_BYTES" Program "a number" "no limit" "The most bytes of a build's seen set. What it forgets is tested again.";
     BUILD "UNSEEN_BUILD" Build "mechanisms, or none" "cover" "What to instrument. The flag --unseen=... beats it, it beats [build] mechanisms in unseen.toml.";
     LTO "UNSEEN_LTO" Build "on, off" "on" "off instruments each translation unit by itself, for builds that refuse link-time optimisation.";
     EXCLUDE "UNSEEN_EXCLUDE" Build "globs of source paths, separated by commas" "none" "Functions from these files are not instrumented.";

@@ -19,6 +19,9 @@ sections! {
     /// Where watched instructions come from: one record after another, each as [`crate::access::Sites`] encodes it. Written by
     /// the pass (`emit`) with the mechanism `access`; read by the driver.
     SITES ".unseen.sites";
+    /// Which tests are attached to which units: one record after another, each as [`crate::state::Attachments`] encodes it. Written by
+    /// the pass (`emit`) with the mechanism `state`; read by the driver.
+    UNITS ".unseen.units";
     /// What went into the link, as lines of text (see [`INPUT_KINDS`]). Written by the driver as a small object of its own in
     /// every link; read by the driver.
     INPUTS ".unseen.inputs";

@@ -2,3 +2,7 @@
 
 /// Directory of all runs, in the store.
 pub const RUNS: &str = "runs";
+/// Directory of the seen sets, in the store: a file per build, named by the id of its manifest.
+pub const SEEN: &str = "seen";
+/// Directory of attached tests that are under way, in a run's directory: one in it for each, in which it may write.
+pub const TESTS: &str = "tests";

@@ -56,3 +56,54 @@ pub fn active() -> bool {
 pub fn cover_reset() {
     let _ = hook::cover_reset();
 }
+
+/// Attaches a test to a function, the unit: `unseen::attach!(unit, test);`.
+///
+/// The test takes what the unit takes, and tells whether all is well: it returns `true`, or nothing. It may call the unit, and
+/// everything else. In a program built with `--unseen=state` it runs when the unit is called in a state that no test has seen, with the
+/// unit's arguments, before the unit does anything, in a copy of the process: nothing it does reaches the program. A test that returns
+/// `false`, panics, aborts or exits has failed. Built by plain cargo, or without a store (`UNSEEN_DIR`), it never runs.
+///
+/// ```
+/// pub fn area(width: u32, height: u32) -> u32 {
+///     width * height
+/// }
+///
+/// fn area_is_symmetric(width: u32, height: u32) -> bool {
+///     area(width, height) == area(height, width)
+/// }
+///
+/// unseen::attach!(area, area_is_symmetric);
+/// ```
+///
+/// Both are paths: of a function, a method, or an instance of a generic one. A unit may have several tests. A test that does not fit its
+/// unit ends the link.
+#[macro_export]
+macro_rules! attach {
+    ($unit:path, $test:path $(,)?) => {
+        const _: () = {
+            #[used]
+            #[cfg_attr(target_os = "linux", unsafe(link_section = "unseen_tests"))]
+            static ATTACHED: $crate::Attached = $crate::Attached::new($unit as *const (), $test as *const ());
+        };
+    };
+}
+
+/// What [`attach!`] leaves for the compiler: as `unseen_abi::state::Descriptor`.
+#[doc(hidden)]
+#[repr(C)]
+pub struct Attached {
+    unit: *const (),
+    name: *const u8,
+    test: *const (),
+}
+
+// SAFETY: constants, which nobody reads at run time.
+unsafe impl Sync for Attached {}
+
+impl Attached {
+    #[doc(hidden)]
+    pub const fn new(unit: *const (), test: *const ()) -> Attached {
+        Attached { unit, name: core::ptr::null(), test }
+    }
+}

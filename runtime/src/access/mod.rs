@@ -141,7 +141,8 @@ fn choose(record: &AccessRecord, list: &[u8]) -> *const u8 {
     let mut buffer = [0; 16];
     let id = crate::text::Text::new(&mut buffer).hex_bytes(&[a, b, c, d]).finish().unwrap_or_default();
     for entry in list.split(|b| *b == b',') {
-        let number = entry.strip_prefix(id).and_then(|rest| rest.strip_prefix(b":")).and_then(settings::number);
+        let number =
+            entry.strip_prefix(id).and_then(|rest| rest.strip_prefix(b":")).and_then(crate::environment::number);
         if let Some(number) = number.filter(|n| *n < u64::from(record.units)) {
             // SAFETY: inside the memory, which has a byte for each unit.
             unsafe { *chosen.add(number as usize) = 1 };

@@ -1,6 +1,6 @@
 //! What the user asked of `access`. In: the environment. Out: [`Settings`].
 
-use crate::environment;
+use crate::environment::{self, number, value};
 use unseen_abi::options::{self, EnvOption};
 
 /// What is watched.
@@ -36,18 +36,6 @@ impl<'a> Settings<'a> {
             effort: or_default(effort, &options::ACCESS_EFFORT),
         }
     }
-}
-
-/// The value, if it is this variable.
-fn value<'a>(variable: &'a [u8], option: &EnvOption) -> Option<&'a [u8]> {
-    variable.strip_prefix(option.name.as_bytes())?.strip_prefix(b"=")
-}
-
-/// A decimal number.
-pub fn number(text: &[u8]) -> Option<u64> {
-    let digit = |b: &u8| b.is_ascii_digit().then(|| u64::from(*b - b'0'));
-    let add = |n: u64, b: &u8| n.checked_mul(10)?.checked_add(digit(b)?);
-    text.iter().try_fold(0, add).filter(|_| !text.is_empty())
 }
 
 /// Reads the settings and hands them to `f`.

@@ -5,6 +5,7 @@
 use super::kernel;
 use super::outcome::Reason;
 use crate::sys::{self, File, Open};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use linux_raw_sys::general as k;
 
 /// So much is copied at most, in so many pieces.
@@ -29,7 +30,25 @@ enum Line {
     Other,
 }
 
-/// Makes copies of all shared memory but the piece at `except`.
+/// What tests don't have, by start and end; 0 ends the list.
+static LEFT_OUT: [[AtomicUsize; 2]; 64] = [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; 64];
+
+/// Memory of ours that tests are not to have: it may be large, and they have no use for it. Where there is no room in the list it is copied.
+pub fn leave_out(start: usize, length: usize) {
+    for [first, end] in &LEFT_OUT {
+        if first.compare_exchange(0, start, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            end.store(start.saturating_add(length), Ordering::SeqCst);
+            return;
+        }
+    }
+}
+
+fn is_left_out(piece: &Piece) -> bool {
+    let load = |n: &AtomicUsize| n.load(Ordering::SeqCst);
+    LEFT_OUT.iter().any(|[start, end]| load(start) != 0 && load(start) <= piece.start && piece.end <= load(end))
+}
+
+/// Makes copies of all shared memory but the piece at `except`, and gives back what is left out.
 pub fn make_private(except: usize) -> Result<(), Reason> {
     let mut pieces = [Piece::default(); MOST_PIECES];
     let mut count = 0;
@@ -37,6 +56,10 @@ pub fn make_private(except: usize) -> Result<(), Reason> {
     for_each_line(|line| {
         match read(line) {
             Line::Shared(piece) if piece.start <= except && except < piece.end => {}
+            Line::Shared(piece) if is_left_out(&piece) => {
+                // SAFETY: our own, and nothing uses it in a test.
+                unsafe { sys::unmap_memory(piece.start as *mut u8, piece.end - piece.start) };
+            }
             Line::Shared(piece) => {
                 *pieces.get_mut(count).ok_or(Reason::SharedMemory)? = piece;
                 count += 1;

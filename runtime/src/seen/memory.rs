@@ -93,6 +93,11 @@ impl<F: Format> Memory<F> {
         unsafe { &*self.at.add(LINES_OFFSET).cast::<Line>().add(number as usize) }
     }
 
+    /// Where it lies, and how long it is.
+    pub fn span(&self) -> (usize, usize) {
+        (self.at.addr(), self.length)
+    }
+
     /// Whether there was no room for more lines.
     pub fn is_stuck(&self) -> bool {
         self.stuck.load(Relaxed)

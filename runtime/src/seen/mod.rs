@@ -47,6 +47,29 @@ pub enum Refused {
     System(Errno),
 }
 
+impl Refused {
+    /// For people.
+    pub fn text(&self) -> &'static [u8] {
+        match self {
+            Refused::Foreign => b"it is something else",
+            Refused::Version(_) => b"it is of another version",
+            Refused::OtherBuild => b"it belongs to another build",
+            Refused::Corrupt => b"it is damaged",
+            Refused::ReadOnly => b"it can't be written",
+            Refused::System(_) => b"a system call failed",
+        }
+    }
+
+    /// The error that goes with it.
+    pub fn errno(&self) -> Errno {
+        match self {
+            Refused::System(why) => *why,
+            Refused::ReadOnly => Errno::READ_ONLY,
+            _ => Errno::INVALID,
+        }
+    }
+}
+
 impl From<Errno> for Refused {
     fn from(why: Errno) -> Refused {
         match why {
@@ -104,11 +127,18 @@ impl Seen {
 
     /// How many states were put in; those that were put in by several at once may count more than once, and those that
     /// are forgotten still count.
+    #[allow(dead_code, reason = "for tests and the benchmark")]
     pub fn count(&self) -> u64 {
         self.narrow.count().wrapping_add(self.wide.count())
     }
 
+    /// Where its memory lies, and how much it is.
+    pub fn memory(&self) -> [(usize, usize); 2] {
+        [self.narrow.memory.span(), self.wide.memory.span()]
+    }
+
     /// How many bytes are in use.
+    #[allow(dead_code, reason = "for tests and the benchmark")]
     pub fn bytes(&self) -> u64 {
         [self.narrow.room(), self.wide.room()].map(unseen_abi::seen::file_size).iter().sum()
     }

@@ -97,6 +97,7 @@ impl<F: Format> Table<F> {
     }
 
     /// For how many there is room.
+    #[allow(dead_code, reason = "for tests and the benchmark")]
     pub fn room(&self) -> u64 {
         self.memory.header().room.load(Acquire)
     }

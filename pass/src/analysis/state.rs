@@ -1,0 +1,208 @@
+//! What the mechanism `state` does to functions with tests: plain data for `instrument/state.rs` and `emit`.
+//!
+//! The state of a unit is what it and its tests read. What they may write belongs to it in so far as it tells which pointers lead to
+//! the same place.
+
+use super::attached::Attached;
+use crate::llvm::Function;
+use crate::plan::Plan;
+use std::collections::HashMap;
+use unseen_abi::deps::{self, Deps, Item, Path, What};
+use unseen_abi::sets::{Extent, Offset, Place};
+use unseen_abi::state::{self, OPAQUE};
+
+/// Parameters beyond are no part of a state that can be told.
+const MOST_PARAMS: u32 = 64;
+/// States of so many bytes are kept as they are.
+const MOST_EXACT: u64 = 16;
+
+/// The library's variables for streams.
+const STREAMS: [&str; 3] = ["stdin", "stdout", "stderr"];
+
+/// What is done in a module.
+pub struct StatePlan {
+    pub units: Vec<UnitPlan>,
+    /// Two functions for each unit: what is read, and what may be written, both as `reads`.
+    pub sets: Deps,
+    /// Which of the module's variables each global of `sets` is.
+    pub globals: Vec<u32>,
+}
+
+/// A unit.
+pub struct UnitPlan {
+    pub function: Function,
+    pub tests: Vec<Function>,
+    /// What the runtime is told of it.
+    pub told: state::Unit,
+    /// What the driver is told of it.
+    pub attached: state::Attached,
+}
+
+/// Puts the sets of units and tests together. `globals` tells which of the module's variables each global of the sets is.
+pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, deps: &Deps, globals: &[u32]) -> StatePlan {
+    let numbers: HashMap<Function, u32> =
+        (0..).zip(&plan.functions).map(|(number, f)| (functions[f.index], number)).collect();
+    let sets: HashMap<u32, &deps::Function> = deps.functions.iter().map(|f| (f.function, f)).collect();
+    let mut used = Used { from: deps, out: Deps::default(), paths: HashMap::new(), globals: HashMap::new() };
+    let (mut units, mut first) = (Vec::new(), 0);
+    for Attached { unit, tests } in attached {
+        let function = numbers.get(unit).copied().unwrap_or_default();
+        let of = |f: &Function| numbers.get(f).and_then(|n| sets.get(n)).copied();
+        let together: Vec<Option<&deps::Function>> = std::iter::once(unit).chain(tests).map(of).collect();
+        let mut told =
+            state::Unit { params: 0, pointers: 0, first, tests: tests.len() as u32, flags: 0, exact: 0, sizes: 0 };
+        first += told.tests;
+        let opaque = together.iter().find_map(|set| match set {
+            Some(set) => why_opaque(set),
+            None => Some("its set is not known".into()),
+        });
+        let known: Vec<&deps::Function> = together.into_iter().flatten().collect();
+        let opaque = opaque.or_else(|| params(&known, &mut told).err());
+        let (reads, writes) = match opaque {
+            Some(_) => (Vec::new(), Vec::new()),
+            None => (used.union(known.iter().flat_map(|f| &f.reads)), used.union(known.iter().flat_map(|f| &f.writes))),
+        };
+        if opaque.is_some() {
+            (told.params, told.pointers, told.flags) = (0, 0, OPAQUE);
+        } else {
+            exact(&mut told, &known, &used.out, &reads);
+        }
+        used.out.functions.push(deps::Function { reads, ..deps::Function::default() });
+        used.out.functions.push(deps::Function { reads: writes, ..deps::Function::default() });
+        let tests_told = tests.iter().map(|t| state::Test { function: numbers.get(t).copied().unwrap_or_default() });
+        units.push(UnitPlan {
+            function: *unit,
+            tests: tests.clone(),
+            told,
+            attached: state::Attached { function, tests: tests_told.collect(), opaque: opaque.unwrap_or_default() },
+        });
+    }
+    let Used { out, globals: named, .. } = used;
+    let mut variables = vec![u32::MAX; out.globals.len()];
+    for (old, new) in named {
+        variables[new as usize] = globals.get(old as usize).copied().unwrap_or(u32::MAX);
+    }
+    StatePlan { units, sets: out, globals: variables }
+}
+
+/// Why the state does not decide what the function does.
+fn why_opaque(set: &deps::Function) -> Option<String> {
+    let because = set.reasons.iter().find(|b| !b.ends)?;
+    let name = if because.name.is_empty() { String::new() } else { format!(": {}", because.name) };
+    Some(format!("{}{name}", because.reason.text()))
+}
+
+/// Notes which parameters count.
+fn params(sets: &[&deps::Function], told: &mut state::Unit) -> Result<(), String> {
+    for set in sets {
+        for item in &set.reads {
+            let What::Param(i) = item.what else { continue };
+            let param = set.params.get(i as usize);
+            let Some(param) = param.filter(|p| i < MOST_PARAMS && (1..=8).contains(&p.size)) else {
+                return Err("a parameter is neither a number nor a pointer".into());
+            };
+            told.params |= 1 << i;
+            told.pointers |= u64::from(param.pointer) << i;
+        }
+    }
+    Ok(())
+}
+
+/// Notes whether the state is a few bytes that always lie at the same places.
+fn exact(told: &mut state::Unit, sets: &[&deps::Function], used: &Deps, reads: &[Item]) {
+    let mut bytes = 0;
+    for i in (0..MOST_PARAMS).filter(|i| told.params >> i & 1 == 1) {
+        let size = sets[0].params.get(i as usize).map_or(0, |p| p.size);
+        if i >= 16 {
+            return;
+        }
+        told.sizes |= size << (4 * i);
+        bytes += size;
+    }
+    for item in reads {
+        match item.what {
+            What::Memory(Place { path, offset: Offset::At(_), extent: Extent::Bytes(n) })
+                if matches!(used.paths[path as usize], Path::Global(_)) =>
+            {
+                bytes += n;
+            }
+            What::Memory(_) => return,
+            What::Param(_) => {}
+        }
+    }
+    if told.pointers == 0 && bytes <= MOST_EXACT {
+        told.exact = bytes.max(1) as u32;
+    }
+}
+
+/// Sets with only those paths and globals that they use.
+struct Used<'a> {
+    from: &'a Deps,
+    out: Deps,
+    paths: HashMap<u32, u32>,
+    globals: HashMap<u32, u32>,
+}
+
+impl Used<'_> {
+    /// Items without repetition, in the order of the first set that has them.
+    fn union<'a>(&mut self, items: impl Iterator<Item = &'a Item>) -> Vec<Item> {
+        let mut out: Vec<Item> = Vec::new();
+        for item in items {
+            let What::Memory(place) = item.what else { continue };
+            if self.is_stream(place.path) {
+                continue;
+            }
+            let extent = match place.extent {
+                Extent::ByMemory { path, at, size, scale } => {
+                    Extent::ByMemory { path: self.path(path), at, size, scale }
+                }
+                other => other,
+            };
+            let what = What::Memory(Place { path: self.path(place.path), offset: place.offset, extent });
+            if out.iter().all(|o| o.what != what) {
+                out.push(Item { what, at: None, via: None });
+            }
+        }
+        out
+    }
+
+    /// Whether a path begins at one of the library's variables for streams. What the library keeps for itself is no state, and where
+    /// it keeps it differs from process to process.
+    fn is_stream(&self, mut path: u32) -> bool {
+        loop {
+            path = match &self.from.paths[path as usize] {
+                Path::Deref { from, .. } | Path::Closure { from, .. } | Path::Reach { from } => *from,
+                Path::Global(g) => {
+                    let global = &self.from.globals[*g as usize];
+                    return global.size == 0 && STREAMS.contains(&global.name.as_str());
+                }
+                Path::Param(_) | Path::Variadic => return false,
+            }
+        }
+    }
+
+    fn path(&mut self, old: u32) -> u32 {
+        if let Some(new) = self.paths.get(&old) {
+            return *new;
+        }
+        let path = match self.from.paths[old as usize].clone() {
+            Path::Global(g) => Path::Global(self.global(g)),
+            Path::Deref { from, at } => Path::Deref { from: self.path(from), at },
+            Path::Closure { from, at } => Path::Closure { from: self.path(from), at },
+            Path::Reach { from } => Path::Reach { from: self.path(from) },
+            other @ (Path::Param(_) | Path::Variadic) => other,
+        };
+        let new = self.out.paths.len() as u32;
+        self.out.paths.push(path);
+        self.paths.insert(old, new);
+        new
+    }
+
+    fn global(&mut self, old: u32) -> u32 {
+        let out = &mut self.out.globals;
+        *self.globals.entry(old).or_insert_with(|| {
+            out.push(self.from.globals[old as usize].clone());
+            out.len() as u32 - 1
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! What the environment says about tests.
+
+use crate::environment::{self, number, value};
+use crate::sandbox::{self, Limits};
+use unseen_abi::options;
+
+/// When tests run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// In states that no test has seen.
+    Unseen,
+    /// At each call.
+    Always,
+    Never,
+}
+
+/// What holds for a module.
+#[derive(Clone, Copy)]
+pub struct Settings {
+    pub policy: Policy,
+    pub limits: Limits,
+    /// The most bytes of the seen set; 0 is no limit.
+    pub seen_bytes: u64,
+}
+
+/// Reads it.
+pub fn read() -> Settings {
+    let strict = sandbox::is_strict();
+    environment::with_variables(|variables| from_variables(variables, strict))
+}
+
+fn from_variables(variables: &mut dyn Iterator<Item = &[u8]>, strict: bool) -> Settings {
+    let limits = Limits { deadline_ns: 0, cpu_seconds: 0, memory_bytes: 1 << 30, at_once: 4, strict };
+    let mut settings = Settings { policy: Policy::Unseen, limits, seen_bytes: 0 };
+    let (mut policy, mut seconds, mut at_once, mut seen) = (None, None, None, None);
+    for variable in variables {
+        // The first definition counts, as for `getenv`.
+        policy = policy.or(value(variable, &options::POLICY));
+        seconds = seconds.or(value(variable, &options::TEST_SECONDS));
+        at_once = at_once.or(value(variable, &options::TESTS_AT_ONCE));
+        seen = seen.or(value(variable, &options::SEEN_BYTES));
+    }
+    settings.policy = match policy {
+        Some(b"always") => Policy::Always,
+        Some(b"never") => Policy::Never,
+        _ => Policy::Unseen,
+    };
+    let or = |value: Option<&[u8]>, default: u64| value.and_then(number).filter(|n| *n > 0).unwrap_or(default);
+    let seconds = or(seconds, 10);
+    settings.limits.deadline_ns = seconds.saturating_mul(1_000_000_000);
+    settings.limits.cpu_seconds = seconds;
+    settings.limits.at_once = or(at_once, 4).min(u32::MAX.into()) as u32;
+    settings.seen_bytes = or(seen, 0);
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(variables: &[&str]) -> Settings {
+        from_variables(&mut variables.iter().map(|v| v.as_bytes()), true)
+    }
+
+    #[test]
+    fn what_is_not_set_or_not_understood_is_as_always() {
+        let settings = of(&["UNSEEN_POLICY=sometimes", "UNSEEN_TEST_SECONDS=x", "UNSEEN_TESTS_AT_ONCE=0"]);
+        assert_eq!((settings.policy, settings.limits.deadline_ns), (Policy::Unseen, 10_000_000_000));
+        assert_eq!((settings.limits.at_once, settings.seen_bytes), (4, 0));
+    }
+
+    #[test]
+    fn what_is_set_counts() {
+        let variables =
+            ["UNSEEN_POLICY=always", "UNSEEN_TEST_SECONDS=3", "UNSEEN_TESTS_AT_ONCE=7", "UNSEEN_SEEN_BYTES=100"];
+        let settings = of(&variables);
+        assert_eq!((settings.policy, settings.limits.cpu_seconds), (Policy::Always, 3));
+        assert_eq!((settings.limits.at_once, settings.seen_bytes), (7, 100));
+    }
+}

@@ -1,0 +1,89 @@
+; A function with tests asks, when it is called, whether one of them is to be run; in a copy of the process it runs it. Descriptors are
+; gone: the address of the unit is not taken by them, and the test may be called by nobody else.
+; RUN: UNSEEN_BUILD=state opt -passes=unseen-probes -S %s | FileCheck %s
+; RUN: UNSEEN_BUILD=state opt -passes=unseen-probes,unseen-probes -S %s | FileCheck %s
+; RUN: UNSEEN_BUILD=cover opt -passes=unseen-probes -S %s | FileCheck %s --check-prefix=OTHER
+
+%test = type { ptr, ptr, ptr }
+
+@limit = global i32 10
+@name = private constant [5 x i8] c"rate\00"
+@first = internal constant %test { ptr @clip, ptr null, ptr @clip_is_small }, section "unseen_tests"
+@second = internal constant %test { ptr @clip, ptr null, ptr @clip_says_nothing }, section "unseen_tests"
+@third = internal constant %test { ptr null, ptr @name, ptr @rate_is_a_number }, section "unseen_tests"
+@llvm.used = appending global [3 x ptr] [ptr @first, ptr @second, ptr @third], section "llvm.metadata"
+
+
+; CHECK-NOT: section "unseen_tests"
+; CHECK: @__unseen_state_variables = internal constant { ptr, i64 } { ptr @limit, i64 4 }
+; The parameter and the variable are the state: 8 bytes. Of the other unit nothing counts but the clock.
+; CHECK: @__unseen_state_units = internal constant {{.*}} { i64 1, i64 0, i32 0, i32 2, i32 0, i32 8, i64 4, i64 0, i64 0, i32 2, i32 1, i32 1, i32 0, i64 0 }
+; CHECK: @__unseen_state = internal constant {{.*}} { i32 80, i32 2,
+; OTHER: section "unseen_tests"
+; OTHER-NOT: __unseen_state
+
+; CHECK: define i32 @clip(i32 %a)
+; CHECK-NEXT: %slot = alloca i32
+; CHECK-NEXT: [[WORDS:%[0-9]+]] = alloca [1 x i64]
+; CHECK-NEXT: [[OPEN:%[0-9]+]] = load volatile i32, ptr @__unseen_state_gate
+; CHECK-NEXT: [[ASK:%[0-9]+]] = icmp ne i32 [[OPEN]], 0
+; CHECK-NEXT: br i1 [[ASK]], label %unseen.ask, label %[[BODY:[0-9]+]]
+; CHECK: unseen.ask:
+; CHECK-NEXT: [[A:%[0-9]+]] = zext i32 %a to i64
+; CHECK: store i64 [[A]],
+; CHECK-NEXT: [[WHICH:%[0-9]+]] = call i32 @__unseen_state_call(ptr @__unseen_state, i32 0, ptr [[WORDS]], i32 1)
+; CHECK-NEXT: [[TEST:%[0-9]+]] = icmp ne i32 [[WHICH]], 0
+; CHECK-NEXT: br i1 [[TEST]], label %unseen.test, label %[[BODY]]
+; CHECK: unseen.test:
+; CHECK-NEXT: call void @__unseen_state_call_run.clip(i32 [[WHICH]], i32 %a)
+; CHECK-NEXT: unreachable
+; CHECK: [[BODY]]:
+; CHECK-NEXT: store i32 %a, ptr %slot
+define i32 @clip(i32 %a) {
+  %slot = alloca i32
+  store i32 %a, ptr %slot
+  %l = load i32, ptr @limit
+  %v = load i32, ptr %slot
+  %big = icmp sgt i32 %v, %l
+  %r = select i1 %big, i32 %l, i32 %v
+  ret i32 %r
+}
+
+define internal i32 @clip_is_small(i32 %a) {
+  %v = call i32 @clip(i32 %a)
+  %l = load i32, ptr @limit
+  %ok = icmp sle i32 %v, %l
+  %r = zext i1 %ok to i32
+  ret i32 %r
+}
+
+define internal void @clip_says_nothing(i32 %a) {
+  ret void
+}
+
+; Numbers that are none are all one.
+; CHECK: define double @rate(double %x)
+; CHECK: [[NONE:%[0-9]+]] = fcmp uno double %x, %x
+; CHECK-NEXT: [[X:%[0-9]+]] = select i1 [[NONE]], double {{.*}}, double %x
+; CHECK-NEXT: bitcast double [[X]] to i64
+define double @rate(double %x) {
+  %now = call i64 @llvm.readcyclecounter()
+  %n = uitofp i64 %now to double
+  %r = fmul double %n, %x
+  ret double %r
+}
+
+define internal zeroext i1 @rate_is_a_number(double %x) {
+  ret i1 true
+}
+
+declare i64 @llvm.readcyclecounter()
+
+; What a test throws ends here: nothing tells how to go on.
+; CHECK: define internal void @__unseen_state_call_run.clip(i32 %0, i32 %1) [[RUN:#[0-9]+]]
+; CHECK-NEXT: switch i32 %0, label %{{[0-9]+}} [
+; CHECK: call i32 @clip_is_small(i32 %1)
+; CHECK: call void @__unseen_state_verdict(i32
+; CHECK: call void @clip_says_nothing(i32 %1)
+; CHECK-NEXT: call void @__unseen_state_verdict(i32 1)
+; CHECK: attributes [[RUN]] = { cold noinline noreturn nounwind }
