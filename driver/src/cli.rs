@@ -29,10 +29,14 @@ enum Command {
     Deps(command::deps::Args),
     /// Run a program built with `access` and hold what its functions read against their dependency sets
     Verify(command::verify::Args),
+    /// List the functions of a binary that have tests attached
+    Units(command::units::Args),
     /// Run a program and keep what it records
     Run(command::run::Args),
     /// Report the coverage of recorded runs
     Report(command::report::Args),
+    /// Show what became of the tests that are attached to functions, in recorded runs
+    Tests(command::tests::Args),
 }
 
 /// Runs `unseen` with the process's arguments.
@@ -45,6 +49,8 @@ pub fn main() -> ExitCode {
         Command::Manifest(args) => command::manifest::run(args),
         Command::Deps(args) => command::deps::run(args),
         Command::Verify(args) => command::verify::run(args),
+        Command::Units(args) => command::units::run(args),
+        Command::Tests(args) => command::tests::run(args),
         Command::Run(args) => command::run::run(args),
         Command::Report(args) => command::report::run(args),
     };

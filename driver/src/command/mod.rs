@@ -12,6 +12,8 @@ pub mod manifest;
 pub mod options;
 pub mod report;
 pub mod run;
+pub mod tests;
+pub mod units;
 pub mod verify;
 
 use destination::Destination;

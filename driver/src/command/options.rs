@@ -28,7 +28,9 @@ enum Format {
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
     let text = match (args.hooks, args.format) {
-        (true, _) => hooks::BASIC.iter().chain(hooks::ACCESS).map(|h| format!("{}\n", h.symbol)).collect(),
+        (true, _) => {
+            hooks::BASIC.iter().chain(hooks::ACCESS).chain(hooks::STATE).map(|h| format!("{}\n", h.symbol)).collect()
+        }
         (false, Format::Text) => text(),
         (false, Format::Json) => json(),
     };

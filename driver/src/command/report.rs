@@ -10,9 +10,9 @@ use crate::store::{Run, Store, StoreError, layout, runs};
 use crate::study::cover::{self, Coverage};
 use crate::study::sources::{Choice, Sources};
 
-/// Arguments of `unseen report`.
+/// Which runs of which store.
 #[derive(clap::Args)]
-pub struct Args {
+pub struct Runs {
     /// The store [default: UNSEEN_DIR, else the nearest .unseen here or above]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -22,6 +22,22 @@ pub struct Args {
     /// Only the run that began last
     #[arg(long)]
     last: bool,
+}
+
+impl Runs {
+    /// The store, and the runs.
+    pub fn open(&self) -> Result<(Store, Vec<Run>), Failure> {
+        let store = Store::open(&layout::find(self.dir.as_deref())).map_err(explain)?;
+        let runs = choose_runs(&store, self)?;
+        Ok((store, runs))
+    }
+}
+
+/// Arguments of `unseen report`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    runs: Runs,
     /// The form of the report [default: what the name of FILE ends with, else text]
     #[arg(long, short, value_enum)]
     format: Option<Format>,
@@ -57,9 +73,7 @@ pub fn run(args: Args) -> Outcome {
     if format == Format::Html && args.output.is_none() && io::stdout().is_terminal() {
         return Err(Failure::usage("a page is nothing for a terminal").next("name a file: -o coverage.html"));
     }
-    let directory = layout::find(args.dir.as_deref());
-    let store = Store::open(&directory).map_err(explain)?;
-    let runs = choose_runs(&store, &args)?;
+    let (store, runs) = args.runs.open()?;
     let coverage = cover::study(&store, &runs, &sources(&args)?);
     for problem in &coverage.problems {
         eprintln!("unseen: warning: {problem}");
@@ -99,7 +113,7 @@ fn explain(error: StoreError) -> Failure {
     Failure::environment(&error).next(next)
 }
 
-fn choose_runs(store: &Store, args: &Args) -> Result<Vec<Run>, Failure> {
+fn choose_runs(store: &Store, args: &Runs) -> Result<Vec<Run>, Failure> {
     let all = runs::list(store).map_err(explain)?;
     if all.is_empty() {
         return Err(Failure::environment(format!("the store {} has no runs", store.root().display()))

@@ -11,6 +11,7 @@ pub mod lcov;
 pub mod manifest;
 pub mod output;
 pub mod source;
+pub mod tests;
 pub mod text;
 pub mod verify;
 

@@ -5,13 +5,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use unseen_abi::event::Kind;
 use unseen_abi::options;
+use unseen_abi::state::{self, Tally};
 
 use super::NewRun;
 use crate::store::manifests::{self, ExtractError, Finder};
-use crate::store::{counters, events, pack};
+use crate::store::{counters, events, pack, tallies};
 
 /// What was recorded in a run.
 #[derive(Debug, Default)]
@@ -25,16 +27,39 @@ pub struct Record {
     pub warnings: Vec<String>,
 }
 
+/// Waits for attached tests that are still under way when their program has ended. Returns whether all are over.
+fn wait_for_tests(run: &Path) -> bool {
+    const LONGEST: Duration = Duration::from_secs(15);
+    let begin = Instant::now();
+    loop {
+        let (files, _) = tallies::read(run, &state::FILE);
+        let sum = |tally: Tally| -> u64 { files.iter().flat_map(|f| &f.units).map(|t| t[tally as usize]).sum() };
+        if sum(Tally::Started) <= Tally::OVER.map(sum).iter().sum() {
+            return true;
+        }
+        if begin.elapsed() > LONGEST {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Looks at a run after its program ended, and takes the manifests of all modules it used over into the store: a
 /// report must work after the next build. Packs the counter files if there are many.
 pub fn finish(new: &NewRun) -> Record {
+    let is_over = wait_for_tests(&new.run.directory);
     let (files, problems) = counters::headers(&new.run);
+    let (tested, _) = tallies::read(&new.run.directory, &state::FILE);
     let log = events::read(&new.run.directory);
+    let pids = files.iter().map(|f| f.pid).chain(tested.iter().map(|t| t.pid));
     let mut record = Record {
-        processes: files.iter().map(|f| f.pid).collect::<BTreeSet<_>>().len(),
+        processes: pids.collect::<BTreeSet<_>>().len(),
         warnings: problems.iter().chain(&log.problem).map(ToString::to_string).collect(),
         ..Record::default()
     };
+    if !is_over {
+        record.warnings.push("attached tests are still under way: `unseen tests` shows those that are over".into());
+    }
     let mut finder = Finder::new(&new.store);
     let mut seen = BTreeSet::new();
     for file in &files {

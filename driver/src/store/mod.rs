@@ -5,6 +5,7 @@
 //! each module. Nothing here knows what a counter means: that is `study`.
 
 pub mod access;
+pub mod attached;
 pub mod binary;
 pub mod counters;
 pub mod deps;

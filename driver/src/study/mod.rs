@@ -5,4 +5,5 @@ pub mod dependencies;
 pub mod inventory;
 pub mod names;
 pub mod sources;
+pub mod tests;
 pub mod verify;

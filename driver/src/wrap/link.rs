@@ -213,7 +213,10 @@ fn unit_code(plan: &Plan, step: &Step, survey: &Survey) -> bool {
 fn link_runtime(plan: &mut Plan, around: &Surroundings, instrumented: bool) {
     plan.links_runtime = true;
     let watches = around.build.mechanisms.has(Mechanism::Access);
-    for hook in hooks::BASIC.iter().chain(if watches { hooks::ACCESS } else { &[] }) {
+    let access = if watches { hooks::ACCESS } else { &[] };
+    // That part is in programs only if they have tests.
+    let state = if around.build.mechanisms.has(Mechanism::State) { hooks::STATE } else { &[] };
+    for hook in hooks::BASIC.iter().chain(access).chain(state) {
         plan.add(["-Xlinker".to_owned(), format!("--export-dynamic-symbol={}", hook.symbol)]);
     }
     let runtime = [OsString::from("-Xlinker"), around.own.runtime.clone().into_os_string()];

@@ -1,0 +1,169 @@
+//! Tests that are attached to functions: they run inside the program, in states that no test has seen, and nothing of it reaches
+//! the program.
+
+mod toolbox;
+
+use serde_json::Value;
+use toolbox::{Place, root};
+
+/// Builds a program of `testdata/programs`.
+fn build(place: &Place, compiler: &str, file: &str, flags: &str) {
+    let file = root().join("testdata/programs").join(file);
+    place.run(&format!("{compiler} -w -g --unseen=state,cover {flags} {} -o program", file.display())).fine();
+}
+
+/// What `unseen tests` says of the last run.
+fn tests(place: &Place) -> Value {
+    let ran = place.run("unseen tests --last --format json");
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+/// The counts of a test.
+fn counts<const N: usize>(found: &Value, test: &str, keys: [&str; N]) -> [u64; N] {
+    let all = found["tests"].as_array().unwrap();
+    let is_it =
+        |t: &&Value| t["test"].as_str().unwrap().split('(').next().unwrap().rsplit("::").next().unwrap() == test;
+    let one = all.iter().find(is_it).unwrap_or_else(|| panic!("no test {test} in {found}"));
+    keys.map(|key| one[key].as_u64().unwrap())
+}
+
+const ENDS: [&str; 5] = ["passed", "failed", "crashed", "late", "hindered"];
+
+#[test]
+fn a_bug_is_found_in_the_run_that_meets_its_state_and_states_are_tested_once() {
+    let place = Place::new();
+    for level in ["-O0", "-O2"] {
+        place.shell("rm -rf .unseen").fine();
+        build(&place, "unseen-clang", "c/vivo/cache.c", level);
+        assert_eq!(place.run("unseen run ./program").fine().stdout, "519\n");
+        let found = tests(&place);
+        assert_eq!(counts(&found, "lookup_agrees", ["calls", "unseen", "untold", "passed", "failed"]), [8, 8, 0, 6, 2]);
+        // A list is the same wherever its nodes lie.
+        assert_eq!(counts(&found, "sum_is_positive", ["calls", "unseen", "untold", "passed"]), [100, 3, 0, 3]);
+        assert_eq!((&found["failures"][0]["outcome"], &found["failures"][0]["more"]), (&"fail".into(), &1.into()));
+        // Another process, with other addresses.
+        assert_eq!(place.run("unseen run ./program").fine().stdout, "519\n");
+        let again = tests(&place);
+        assert_eq!(counts(&again, "lookup_agrees", ["calls", "unseen"]), [8, 0]);
+        assert_eq!(counts(&again, "sum_is_positive", ["calls", "unseen"]), [100, 0]);
+        place.run("unseen tests").failed(1, &[]);
+        place.run("unseen tests --last").fine();
+    }
+}
+
+#[test]
+fn policies_choose_when_tests_run() {
+    let place = Place::new();
+    build(&place, "unseen-clang", "c/vivo/cache.c", "-O2");
+    for (policy, ran) in [("never", None), ("always", Some([8, 100]))] {
+        place.run_with("unseen run ./program", &[("UNSEEN_POLICY", policy)]).fine();
+        let found = tests(&place);
+        let Some(ran) = ran else {
+            assert_eq!(found["summary"]["calls"], 0);
+            continue;
+        };
+        // What is under way in the same state is not started again.
+        let sum = |test| counts(&found, test, ENDS).iter().sum::<u64>();
+        assert!(
+            (6..=ran[0]).contains(&sum("lookup_agrees")) && (3..=ran[1]).contains(&sum("sum_is_positive")),
+            "{found}"
+        );
+    }
+    // Without a store nothing is done at all.
+    assert_eq!(place.run("./program").fine().stdout, "519\n");
+    assert_eq!(place.run_with("./program", &[("UNSEEN_DIR", "other"), ("UNSEEN", "off")]).fine().stdout, "519\n");
+    assert!(!place.path("other").exists());
+}
+
+#[test]
+fn tests_end_in_all_ways_and_the_program_knows_nothing_of_it() {
+    let place = Place::new();
+    build(&place, "unseen-clang", "c/vivo/ends.c", "-O1");
+    let plain = place.run("./program").fine().stdout;
+    assert_eq!(plain, "6 2 0 -1\n");
+    let ran = place.run_with("unseen run ./program", &[("UNSEEN_TEST_SECONDS", "1")]).fine();
+    assert_eq!(ran.stdout, plain);
+    assert!(!place.path("made-by-test").exists());
+    let found = tests(&place);
+    for (test, ends) in [
+        ("passes", [2, 0, 0, 0, 0]),
+        ("fails", [0, 2, 0, 0, 0]),
+        ("asserts", [0, 2, 0, 0, 0]),
+        ("crashes", [0, 0, 2, 0, 0]),
+        ("exits", [0, 2, 0, 0, 0]),
+        ("hangs", [0, 0, 0, 2, 0]),
+        ("talks", [0, 0, 0, 0, 2]),
+        ("forks", [0, 0, 0, 0, 2]),
+        ("writes", [0, 0, 0, 0, 2]),
+        ("clobbers", [2, 0, 0, 0, 0]),
+    ] {
+        assert_eq!(counts(&found, test, ENDS), ends, "{test}: {found}");
+    }
+    let failure = |test: &str| {
+        let all = found["failures"].as_array().unwrap();
+        all.iter().find(|f| f["test"].as_str().unwrap() == test).unwrap_or_else(|| panic!("no {test} in {found}"))
+    };
+    assert!(failure("asserts")["output"].as_str().unwrap().contains("Assertion `a < 0' failed"), "{found}");
+    assert_eq!(failure("crashes")["details"], "signal 11 at 0x9");
+    assert_eq!(failure("exits")["details"], "exited with 4");
+    assert_eq!(failure("talks")["details"], "asked for socket");
+}
+
+#[test]
+fn methods_overloads_and_templates_have_tests() {
+    let place = Place::new();
+    build(&place, "unseen-clang++", "cpp/vivo/cart.cpp", "-O2");
+    let plain = place.run("./program").fine().stdout;
+    assert_eq!(place.run("unseen run ./program").fine().stdout, plain);
+    let found = tests(&place);
+    assert_eq!(counts(&found, "total_grows", ["calls", "failed", "passed"]), [5, 1, 4]);
+    assert_eq!(counts(&found, "mean_is_small", ["calls", "failed", "passed"]), [5, 1, 4]);
+    assert_eq!(counts(&found, "rate_is_even", ["calls", "passed"]), [5, 5]);
+    assert_eq!(counts(&found, "largest_is_one_of_them", ["calls", "passed"]), [1, 1]);
+}
+
+#[test]
+fn rust_functions_and_methods_have_tests() {
+    let place = Place::new();
+    let source = std::fs::read_to_string(root().join("testdata/programs/rust/vivo/queue.rs")).unwrap();
+    place.write("src/main.rs", &source);
+    let api = root().join("runtime/api");
+    let manifest = "[package]\nname = 'queue'\nversion = '0.1.0'\nedition = '2024'\n[profile.release]\ndebug = true\n";
+    place.write("Cargo.toml", &format!("{manifest}[dependencies]\nunseen = {{ path = '{}' }}\n", api.display()));
+    for profile in ["", "--release"] {
+        place.shell("rm -rf .unseen").fine();
+        let plain = place.run(&format!("cargo run --quiet --offline {profile}")).fine().stdout;
+        let line = format!("cargo unseen run --quiet --offline {profile}");
+        assert_eq!(place.run_with(&line, &[("UNSEEN_BUILD", "state,cover")]).fine().stdout, plain);
+        let found = tests(&place);
+        let [calls, failed] = counts(&found, "what_is_pushed_is_popped", ["calls", "failed"]);
+        assert!(calls == 6 && failed > 0, "{profile}: {found}");
+        assert!(found["failures"][0]["output"].as_str().unwrap().contains("pushed behind"), "{found}");
+        assert_eq!(counts(&found, "double_is_even", ["calls", "unseen", "passed"]), [6, 3, 3]);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_an_error_that_shows_both() {
+    let place = Place::new();
+    let compile = |text: &str| {
+        place.write("bad.c", &format!("#include <unseen.h>\nint unit(int a, char *b) {{ return a; }}\n{text}\nint main(void) {{ return unit(0, 0); }}"));
+        place.run("unseen-clang --unseen=state,cover bad.c -o bad")
+    };
+    compile("static int test(long a, char *b) { return 1; }\nUNSEEN_TEST(unit, test)")
+        .failed(1, &["a test does not fit its unit", "unit: (i32, ptr) -> i32", "test: (i64, ptr) -> i32"]);
+    compile("static double test(int a, char *b) { return 1; }\nUNSEEN_TEST(unit, test)").failed(1, &["-> double"]);
+    compile("static int test(int a, char *b) { return 1; }\nUNSEEN_TEST_NAMED(\"unti\", test)")
+        .failed(1, &["the test 'test' is attached to 'unti', which is not in the program"]);
+    compile("int printf(const char *, ...);\nstatic int test(const char *b) { return 1; }\nUNSEEN_TEST(printf, test)")
+        .failed(1, &["'printf', which is not in the program"]);
+    assert!(!place.path("bad").exists());
+    compile("static int test(int a, char *b) { return 1; }\nUNSEEN_TEST(unit, test)").fine();
+    assert_eq!(place.run("unseen units bad").fine().stdout, "unit: test\n");
+    // With any other mechanism they do nothing, and that is said; with any other compiler there is nothing to say.
+    let ran = place.run("unseen-clang --unseen=cover bad.c -o bad").fine();
+    assert!(ran.stderr.contains("built without `state`"), "{}", ran.stderr);
+    place.run("unseen units bad").failed(3, &["has no units with tests"]);
+    place.run("unseen tests").failed(3, &[]);
+}
