@@ -53,6 +53,19 @@ fn a_bug_is_found_in_the_run_that_meets_its_state_and_states_are_tested_once() {
 }
 
 #[test]
+fn where_pointers_lead_is_part_of_the_state() {
+    let place = Place::new();
+    for level in ["-O0", "-O2"] {
+        place.shell("rm -rf .unseen").fine();
+        build(&place, "unseen-clang", "c/vivo/alias.c", level);
+        assert_eq!(place.run("unseen run ./program").fine().stdout, "15\n");
+        let found = tests(&place);
+        assert_eq!(counts(&found, "bump_is_small", ["calls", "unseen", "passed", "failed"]), [2, 2, 1, 1]);
+        assert_eq!(counts(&found, "fill_is_small", ["calls", "unseen", "passed", "failed"]), [6, 4, 3, 1]);
+    }
+}
+
+#[test]
 fn policies_choose_when_tests_run() {
     let place = Place::new();
     build(&place, "unseen-clang", "c/vivo/cache.c", "-O2");

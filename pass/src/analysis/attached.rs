@@ -103,6 +103,11 @@ fn fits(unit: Function, test: Function) -> Result<(), String> {
     if unit.is_declaration() {
         return Err(format!("the test '{test_name}' is attached to '{unit_name}', which is not in the program"));
     }
+    if unit.is_inline_copy() || unit.has_attribute("naked") {
+        return Err(format!(
+            "the test '{test_name}' is attached to '{unit_name}', whose code is not the program's own"
+        ));
+    }
     let (params, result, variadic) = unit.signature();
     let (takes, gives, more) = test.signature();
     if variadic || more {

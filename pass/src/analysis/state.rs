@@ -48,24 +48,28 @@ pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, deps: &D
     for Attached { unit, tests } in attached {
         let function = numbers.get(unit).copied().unwrap_or_default();
         let of = |f: &Function| numbers.get(f).and_then(|n| sets.get(n)).copied();
-        let together: Vec<Option<&deps::Function>> = std::iter::once(unit).chain(tests).map(of).collect();
+        // A test has no place for a result that is returned in memory: its parameters are the unit's behind that.
+        let results =
+            (0..unit.signature().0.len() as u32).filter(|i| unit.param_has_attribute(*i, "sret")).count() as u32;
+        let of_tests = tests.iter().map(|t| (of(t), results));
+        let together: Vec<(Option<&deps::Function>, u32)> = std::iter::once((of(unit), 0)).chain(of_tests).collect();
         let mut told =
             state::Unit { params: 0, pointers: 0, first, tests: tests.len() as u32, flags: 0, exact: 0, sizes: 0 };
         first += told.tests;
-        let opaque = together.iter().find_map(|set| match set {
+        let opaque = together.iter().find_map(|(set, _)| match set {
             Some(set) => why_opaque(set),
             None => Some("its set is not known".into()),
         });
-        let known: Vec<&deps::Function> = together.into_iter().flatten().collect();
+        let known: Vec<Set> = together.into_iter().filter_map(|(set, shift)| Some((set?, shift))).collect();
         let opaque = opaque.or_else(|| params(&known, &mut told).err());
         let (reads, writes) = match opaque {
             Some(_) => (Vec::new(), Vec::new()),
-            None => (used.union(known.iter().flat_map(|f| &f.reads)), used.union(known.iter().flat_map(|f| &f.writes))),
+            None => (used.union(&known, |f| &f.reads), used.union(&known, |f| &f.writes)),
         };
         if opaque.is_some() {
             (told.params, told.pointers, told.flags) = (0, 0, OPAQUE);
         } else {
-            exact(&mut told, &known, &used.out, &reads);
+            exact(&mut told, &known, &used.out, &reads, &writes);
         }
         used.out.functions.push(deps::Function { reads, ..deps::Function::default() });
         used.out.functions.push(deps::Function { reads: writes, ..deps::Function::default() });
@@ -85,6 +89,9 @@ pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, deps: &D
     StatePlan { units, sets: out, globals: variables }
 }
 
+/// A function's set, and by how many its parameters come before those of the unit.
+type Set<'a> = (&'a deps::Function, u32);
+
 /// Why the state does not decide what the function does.
 fn why_opaque(set: &deps::Function) -> Option<String> {
     let because = set.reasons.iter().find(|b| !b.ends)?;
@@ -93,11 +100,12 @@ fn why_opaque(set: &deps::Function) -> Option<String> {
 }
 
 /// Notes which parameters count.
-fn params(sets: &[&deps::Function], told: &mut state::Unit) -> Result<(), String> {
-    for set in sets {
+fn params(sets: &[Set], told: &mut state::Unit) -> Result<(), String> {
+    for (set, shift) in sets {
         for item in &set.reads {
             let What::Param(i) = item.what else { continue };
             let param = set.params.get(i as usize);
+            let i = i + shift;
             let Some(param) = param.filter(|p| i < MOST_PARAMS && (1..=8).contains(&p.size)) else {
                 return Err("a parameter is neither a number nor a pointer".into());
             };
@@ -109,10 +117,15 @@ fn params(sets: &[&deps::Function], told: &mut state::Unit) -> Result<(), String
 }
 
 /// Notes whether the state is a few bytes that always lie at the same places.
-fn exact(told: &mut state::Unit, sets: &[&deps::Function], used: &Deps, reads: &[Item]) {
+fn exact(told: &mut state::Unit, sets: &[Set], used: &Deps, reads: &[Item], writes: &[Item]) {
+    let is_global = |path: u32| matches!(used.paths[path as usize], Path::Global(_));
+    // What is written behind a pointer may be what is read: then it counts where the pointer leads.
+    if writes.iter().any(|item| matches!(item.what, What::Memory(place) if !is_global(place.path))) {
+        return;
+    }
     let mut bytes = 0;
     for i in (0..MOST_PARAMS).filter(|i| told.params >> i & 1 == 1) {
-        let size = sets[0].params.get(i as usize).map_or(0, |p| p.size);
+        let size = sets[0].0.params.get(i as usize).map_or(0, |p| p.size);
         if i >= 16 {
             return;
         }
@@ -121,9 +134,7 @@ fn exact(told: &mut state::Unit, sets: &[&deps::Function], used: &Deps, reads: &
     }
     for item in reads {
         match item.what {
-            What::Memory(Place { path, offset: Offset::At(_), extent: Extent::Bytes(n) })
-                if matches!(used.paths[path as usize], Path::Global(_)) =>
-            {
+            What::Memory(Place { path, offset: Offset::At(_), extent: Extent::Bytes(n) }) if is_global(path) => {
                 bytes += n;
             }
             What::Memory(_) => return,
@@ -139,26 +150,28 @@ fn exact(told: &mut state::Unit, sets: &[&deps::Function], used: &Deps, reads: &
 struct Used<'a> {
     from: &'a Deps,
     out: Deps,
-    paths: HashMap<u32, u32>,
+    /// By path, and by how many parameters are moved in it.
+    paths: HashMap<(u32, u32), u32>,
     globals: HashMap<u32, u32>,
 }
 
 impl Used<'_> {
     /// Items without repetition, in the order of the first set that has them.
-    fn union<'a>(&mut self, items: impl Iterator<Item = &'a Item>) -> Vec<Item> {
+    fn union(&mut self, sets: &[Set], items: impl Fn(&deps::Function) -> &Vec<Item>) -> Vec<Item> {
         let mut out: Vec<Item> = Vec::new();
-        for item in items {
+        for (item, shift) in sets.iter().flat_map(|(set, shift)| items(set).iter().map(|i| (i, *shift))) {
             let What::Memory(place) = item.what else { continue };
             if self.is_stream(place.path) {
                 continue;
             }
             let extent = match place.extent {
                 Extent::ByMemory { path, at, size, scale } => {
-                    Extent::ByMemory { path: self.path(path), at, size, scale }
+                    Extent::ByMemory { path: self.path(path, shift), at, size, scale }
                 }
+                Extent::ByParam { param, scale } => Extent::ByParam { param: param + shift, scale },
                 other => other,
             };
-            let what = What::Memory(Place { path: self.path(place.path), offset: place.offset, extent });
+            let what = What::Memory(Place { path: self.path(place.path, shift), offset: place.offset, extent });
             if out.iter().all(|o| o.what != what) {
                 out.push(Item { what, at: None, via: None });
             }
@@ -181,20 +194,21 @@ impl Used<'_> {
         }
     }
 
-    fn path(&mut self, old: u32) -> u32 {
-        if let Some(new) = self.paths.get(&old) {
+    fn path(&mut self, old: u32, shift: u32) -> u32 {
+        if let Some(new) = self.paths.get(&(old, shift)) {
             return *new;
         }
         let path = match self.from.paths[old as usize].clone() {
             Path::Global(g) => Path::Global(self.global(g)),
-            Path::Deref { from, at } => Path::Deref { from: self.path(from), at },
-            Path::Closure { from, at } => Path::Closure { from: self.path(from), at },
-            Path::Reach { from } => Path::Reach { from: self.path(from) },
-            other @ (Path::Param(_) | Path::Variadic) => other,
+            Path::Deref { from, at } => Path::Deref { from: self.path(from, shift), at },
+            Path::Closure { from, at } => Path::Closure { from: self.path(from, shift), at },
+            Path::Reach { from } => Path::Reach { from: self.path(from, shift) },
+            Path::Param(i) => Path::Param(i + shift),
+            Path::Variadic => Path::Variadic,
         };
         let new = self.out.paths.len() as u32;
         self.out.paths.push(path);
-        self.paths.insert(old, new);
+        self.paths.insert((old, shift), new);
         new
     }
 
