@@ -14,8 +14,9 @@
 //! # Parts
 //!
 //! The archive has three objects, each from a build of this crate: the basic part, and [`access`] and [`state`], which only programs have
-//! that are built with the one or have tests for the other. Each leaves out the other's hooks (`unseen_part`), and has its own copy of the code that they share.
-//! What is tested is the whole crate. A third part, which no program has, is the [`sandbox`] with entry points for its tests ([`trial`]).
+//! that are built with the one or have tests for the other. Each leaves out the others' hooks (`unseen_part`), and has its own copy of
+//! the code that they share. What is tested is the whole crate. A fourth part, which no program has, is the [`sandbox`] with entry points
+//! for its tests ([`trial`]).
 //!
 //! # Several runtimes in one process
 //!
