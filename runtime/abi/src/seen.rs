@@ -10,7 +10,7 @@
 //! # What a slot means
 //!
 //! The low [`CLASS_BITS`] bits of a line's number are bits of the key (its *class*), whatever the number of lines. A state that
-//! found its line full is in another one, and its field tells in which ([`ASIDE`]). So a slot means the same key at all times: to whoever
+//! found its line full is in another one, and its field tells in which ([`aside`]). So a slot means the same key at all times: to whoever
 //! reads it while the set grows, to whoever was stopped for an hour before he wrote it, after any crash. At worst it is where nobody looks
 //! for it: forgotten.
 //!
@@ -30,7 +30,7 @@ pub mod file;
 /// First bytes of every such file.
 pub const MAGIC: [u8; 8] = *b"UNSEENSS";
 /// Version of this layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// File name extension.
 pub const EXTENSION: &str = "seen";
 /// What follows the name of the file for narrow keys in that of the file for wide ones.
@@ -46,11 +46,23 @@ pub const GROUPED: u64 = FIRST_LINES << 3;
 pub const MOST_LINES: u64 = (1 << (CLASS_BITS + 16)) - BATCH;
 /// How many lines are added at once. Divides all sizes.
 pub const BATCH: u64 = 512;
-/// Where a state goes that finds its line full: to the line with that number exclusive-or the first of these, and so on. First
-/// close by, which costs little to look at, then anywhere among the [`BATCH`] lines around it: a crowd of full lines is left quickly.
-pub const ASIDE: [u64; 16] =
-    [0, 1, 2, 3, 0x094, 0x14d, 0x06e, 0x1a5, 0x0d8, 0x13f, 0x0b2, 0x171, 0x057, 0x1e4, 0x12a, 0x0c9];
-const ASIDE_SHIFT: u32 = 64 - ASIDE.len().ilog2();
+/// Where a state goes that finds its line full: to the line with that number exclusive-or this of 1, then of 2, and so on. First
+/// close by, which costs little to look at, then anywhere among the [`BATCH`] lines around it, each time among other four: a crowd of full
+/// lines is left quickly. Of [`BATCH`] numbers each comes once.
+#[inline(always)]
+pub const fn aside(i: usize) -> u64 {
+    const FOURS: u64 = BATCH / 4;
+    let i = i as u64;
+    if i < 4 {
+        return i;
+    }
+    let (round, four) = ((i - 4) / (FOURS - 1), (i - 4) % (FOURS - 1));
+    ((four + 1) * 37 % FOURS) << 2 | (round + four) & 3
+}
+
+/// The first word of a slot that is being emptied. No key is stored whose first word is this, or 0.
+pub const GONE: u64 = 1;
+
 /// Bytes of a line.
 pub const LINE: usize = 64;
 /// Words of a line.
@@ -108,13 +120,6 @@ const _: () = assert!(size_of::<Header>() == LINES_OFFSET);
 const _: () = assert!(offset_of!(Header, nonce) == 32 && offset_of!(Header, size) == 64);
 const _: () = assert!(offset_of!(Header, counts) == 2048 && size_of::<Count>() == LINE);
 const _: () = assert!(FIRST_LINES.is_multiple_of(BATCH));
-const _: () = {
-    let mut i = 0;
-    while i < ASIDE.len() {
-        assert!(ASIDE[i] < BATCH);
-        i += 1;
-    }
-};
 
 /// Bytes of a file with room for so many lines.
 pub const fn file_size(room: u64) -> u64 {
@@ -147,10 +152,18 @@ pub enum Key {
 pub struct Mixed {
     /// Told by the line's number.
     pub class: u64,
-    /// In the slot. The first chooses among the lines of a class; if it is 0, the key can't be stored there.
+    /// In the slot. The first chooses among the lines of a class.
     pub words: [u64; 2],
     /// In the slot's field.
     pub rest: u64,
+}
+
+impl Mixed {
+    /// Whether a slot can hold it.
+    #[inline(always)]
+    pub fn is_storable(&self) -> bool {
+        self.words[0] > GONE
+    }
 }
 
 /// How keys of one width are stored.
@@ -164,6 +177,8 @@ pub trait Format: Copy + 'static {
     const WORDS: usize;
     /// Bits of a key that are in the field.
     const REST_BITS: u32;
+    /// In how many lines a state may be: its own, and [`aside`] of 1 and so on.
+    const ASIDES: usize;
     /// How many states [`BATCH`] lines are to hold, when lines are in groups.
     const DENSITY: u64;
     /// The same before: some lines have twice as many as others.
@@ -172,7 +187,19 @@ pub trait Format: Copy + 'static {
     /// Whether so many lines are too few for so many states.
     #[inline(always)]
     fn is_dense(states: u64, lines: u64) -> bool {
-        states > lines / BATCH * if lines < GROUPED { Self::FIRST_DENSITY } else { Self::DENSITY }
+        states > Self::fit(lines)
+    }
+
+    /// Whether they are so much too few that others are soon far aside.
+    #[inline(always)]
+    fn is_crowded(states: u64, lines: u64) -> bool {
+        states > Self::fit(lines) / 8 * 9
+    }
+
+    /// How many states so many lines are to hold.
+    #[inline(always)]
+    fn fit(lines: u64) -> u64 {
+        lines / BATCH * if lines < GROUPED { Self::FIRST_DENSITY } else { Self::DENSITY }
     }
 
     /// The key as it is stored, or none if it can't be here.
@@ -180,8 +207,8 @@ pub trait Format: Copy + 'static {
     /// The key that is stored like that.
     fn unmix(mixed: Mixed) -> Self::Key;
 
-    /// Bits of a field: whether the slot is taken, then the rest of the key, then which of [`ASIDE`] its line is away.
-    const FIELD_BITS: u32 = 1 + Self::REST_BITS + ASIDE.len().ilog2();
+    /// Bits of a field: whether the slot is taken, then the rest of the key, then how far [`aside`] it is.
+    const FIELD_BITS: u32 = 1 + Self::REST_BITS + Self::ASIDES.ilog2();
     /// The bits of the first field.
     const FIELD: u64 = (1 << Self::FIELD_BITS) - 1;
 
@@ -198,18 +225,16 @@ pub trait Format: Copy + 'static {
     #[inline(always)]
     fn field(mixed: &Mixed, aside: usize) -> u64 {
         // With bits of the word: fields that nearly always said 0 would tell less of which slot is the right one.
-        1 | mixed.rest << 1 | (aside as u64 ^ mixed.words[0] >> ASIDE_SHIFT) << (1 + Self::REST_BITS)
+        1 | mixed.rest << 1 | (aside as u64 ^ mixed.words[0] >> (64 - Self::ASIDES.ilog2())) << (1 + Self::REST_BITS)
     }
 
     /// What a slot of that line holds, and the line it belongs to. None if it is empty, or was never finished.
     #[inline(always)]
     fn decode(line: u64, field: u64, words: [u64; 2]) -> Option<(u64, Mixed)> {
-        let aside = (field >> (1 + Self::REST_BITS) ^ words[0] >> ASIDE_SHIFT) as usize % ASIDE.len();
-        if field & 1 == 0 || words[0] == 0 {
-            return None;
-        }
-        let (line, rest) = (line ^ ASIDE[aside], field >> 1 & ((1 << Self::REST_BITS) - 1));
-        Some((line, Mixed { class: line & (FIRST_LINES - 1), words, rest }))
+        let i = (field >> (1 + Self::REST_BITS) ^ words[0] >> (64 - Self::ASIDES.ilog2())) as usize % Self::ASIDES;
+        let (line, rest) = (line ^ aside(i), field >> 1 & ((1 << Self::REST_BITS) - 1));
+        let mixed = Mixed { class: line & (FIRST_LINES - 1), words, rest };
+        (field & 1 != 0 && mixed.is_storable()).then_some((line, mixed))
     }
 }
 
@@ -269,6 +294,8 @@ impl Format for NarrowFormat {
     const SLOTS: usize = 7;
     const WORDS: usize = 1;
     const REST_BITS: u32 = 4;
+    // More find no place in the word; a state that has none goes to the wide.
+    const ASIDES: usize = 16;
     // 11.9 bytes for each.
     const DENSITY: u64 = 2770;
     const FIRST_DENSITY: u64 = 1660;
@@ -296,7 +323,9 @@ impl Format for WideFormat {
     const WORDS: usize = 2;
     // The last tells which width the key has.
     const REST_BITS: u32 = 32 - CLASS_BITS + 1;
-    // 37 bytes for each. They can't go anywhere else: so that 16 lines are never full, there is more room.
+    // They can't go anywhere else.
+    const ASIDES: usize = BATCH as usize;
+    // 37 bytes for each: who is aside is not far.
     const DENSITY: u64 = 896;
     const FIRST_DENSITY: u64 = 448;
 
@@ -333,6 +362,8 @@ impl Format for WideFormat {
 
 const _: () = assert!(NarrowFormat::FIELD_BITS as usize * NarrowFormat::SLOTS < 64);
 const _: () = assert!(WideFormat::FIELD_BITS * 2 < 64);
+const _: () = assert!(NarrowFormat::ASIDES <= BATCH as usize && NarrowFormat::ASIDES.is_power_of_two());
+const _: () = assert!(WideFormat::ASIDES <= BATCH as usize && WideFormat::ASIDES.is_power_of_two());
 
 /// The line of a key among `lines` lines.
 ///
@@ -446,10 +477,24 @@ mod tests {
     }
 
     #[test]
+    fn each_line_of_a_batch_is_aside_once() {
+        let mut all: Vec<_> = (0..BATCH as usize).map(aside).collect();
+        assert_eq!(all[..4], [0, 1, 2, 3]);
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..BATCH));
+    }
+
+    #[test]
     fn keys_that_have_no_place_are_refused() {
         assert_eq!(NarrowFormat::mix(Narrow { unit: NarrowFormat::UNITS, state: 0 }), None);
         // stir(0) is 0, which is the word of an empty slot.
-        assert_eq!(NarrowFormat::mix(Narrow { unit: 2, state: A.wrapping_mul(3) }).map(|m| m.words[0]), Some(0));
+        for word in [0, GONE] {
+            let key = Narrow { unit: 2, state: unstir(word) ^ A.wrapping_mul(3) };
+            let mixed = NarrowFormat::mix(key).unwrap();
+            assert!(mixed.words[0] == word && !mixed.is_storable());
+            let left = file::make::<NarrowFormat>([0; 16], 0, &[key]).1;
+            assert_eq!(left, [key]);
+        }
     }
 
     #[test]

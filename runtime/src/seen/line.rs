@@ -5,17 +5,20 @@
 //! 1. empty: its first word and its field are 0
 //! 2. claimed: the first word is set, by whoever changed it from 0. The rest is his alone. He may die here: the slot is lost
 //! 3. taken: the field is set, with the bit that says so. What it holds counts from here on
-//! 4. taken out: the field is 0 again, by whoever changed it; the first word still keeps others away. He may die here, too
-//! 5. empty again
+//! 4. gone: the first word is [`GONE`], by whoever changed it from what it was. He may die here, too. He sets the field to 0, and then
+//! 5. the slot is empty again
+//!
+//! The first word says which state it is; so nobody takes out another state than he has read, however long ago that was.
 //!
 //! So a slot that counts is whole. Whoever finds a key reads field, words and field again. If the field was the same both times, and yet
 //! the words were not those that belong to it, then the slot was emptied and filled again meanwhile, the last time with the same field,
 //! and what was read in between (a state with another field, or one word of each of two states) agreed in all words with the state that
-//! is looked for. Words are mixed, so that comes to less than 2^-64 for each look, if it ever came to such a meeting.
+//! is looked for. Words are mixed, so that comes to less than 2^-64 for each look, if it ever came to such a meeting. The same goes for
+//! a slot that is taken from somebody who is just filling it, because it held the very same state before.
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use unseen_abi::seen::{Format, LINE, LINE_WORDS, Mixed, OVERFLOW};
+use unseen_abi::seen::{Format, GONE, LINE, LINE_WORDS, Mixed, OVERFLOW};
 
 /// A line.
 #[repr(C, align(64))]
@@ -62,7 +65,7 @@ impl Line {
         }
     }
 
-    /// Whether a state is here, and its line that much aside. Never one whose first word is 0.
+    /// Whether a state is here, and its line that much aside. Never one that can't be stored.
     #[inline(always)]
     pub fn has<F: Format>(&self, mixed: &Mixed, aside: usize) -> bool {
         let field = F::field(mixed, aside);
@@ -77,7 +80,7 @@ impl Line {
         }
         // Which of the bits 8, 17, 26, ...: a division by 9.
         let slot = (equal.trailing_zeros() as usize * 57) >> 9;
-        let is_it = self.word(slot).load(Acquire) == mixed.words[0];
+        let is_it = self.word(slot).load(Acquire) == mixed.words[0] && mixed.is_storable();
         (is_it && self.word(LINE_WORDS - 1).load(Acquire) == fields) || self.has_slowly::<F>(mixed, field)
     }
 
@@ -96,7 +99,7 @@ impl Line {
     /// Whether a slot whose field was right holds the state.
     #[inline(always)]
     fn is<F: Format>(&self, slot: usize, field: u64, mixed: &Mixed) -> bool {
-        self.words::<F>(slot) == mixed.words && self.field::<F>(slot) == field
+        self.words::<F>(slot) == mixed.words && self.field::<F>(slot) == field && mixed.is_storable()
     }
 
     #[inline(always)]
@@ -143,26 +146,23 @@ impl Line {
         self.word(word).fetch_or(F::field(mixed, aside) << shift, SeqCst);
     }
 
-    /// Makes a slot that is taken ours, if it still has that field.
-    fn seize<F: Format>(&self, slot: usize, field: u64) -> bool {
-        let (word, shift) = F::seat(slot);
-        let word = self.word(word);
-        let mut now = word.load(Acquire);
-        while now >> shift & F::FIELD == field && field & 1 != 0 {
-            match word.compare_exchange_weak(now, now & !(F::FIELD << shift), SeqCst, Acquire) {
-                Ok(_) => return true,
-                Err(other) => now = other,
-            }
+    /// Makes a slot ours, if it is taken and still has that first word.
+    fn seize<F: Format>(&self, slot: usize, first: u64) -> bool {
+        let is_ours = first > GONE
+            && self.word(slot * F::WORDS).compare_exchange(first, GONE, SeqCst, Relaxed).is_ok();
+        if is_ours {
+            let (word, shift) = F::seat(slot);
+            self.word(word).fetch_and(!(F::FIELD << shift), SeqCst);
         }
-        false
+        is_ours
     }
 
     /// Puts a state in place of another, which is forgotten.
     pub fn replace<F: Format>(&self, mixed: &Mixed) -> Put {
         // Any will do.
         let slot = (mixed.words[0] >> 32) as usize % F::SLOTS;
-        let field = self.field::<F>(slot);
-        if !self.seize::<F>(slot, field) {
+        let first = self.words::<F>(slot)[0];
+        if self.field::<F>(slot) == 0 || !self.seize::<F>(slot, first) {
             return Put::Full;
         }
         self.word(slot * F::WORDS).store(mixed.words[0], SeqCst);
@@ -176,17 +176,17 @@ impl Line {
         self.word(slot * F::WORDS).load(Acquire) & mask == bits
     }
 
-    /// What a slot of the line with that number holds, the line it belongs to, and its field.
-    pub fn get<F: Format>(&self, number: u64, slot: usize) -> Option<(u64, Mixed, u64)> {
+    /// What a slot of the line with that number holds, and the line it belongs to.
+    pub fn get<F: Format>(&self, number: u64, slot: usize) -> Option<(u64, Mixed)> {
         let field = self.field::<F>(slot);
         let words = self.words::<F>(slot);
-        let (home, mixed) = F::decode(number, field, words)?;
-        (self.field::<F>(slot) == field).then_some((home, mixed, field))
+        let found = F::decode(number, field, words)?;
+        (self.field::<F>(slot) == field).then_some(found)
     }
 
-    /// Empties a slot, if it still has that field.
-    pub fn take_out<F: Format>(&self, slot: usize, field: u64) {
-        if self.seize::<F>(slot, field) {
+    /// Empties a slot, if it still holds that state.
+    pub fn take_out<F: Format>(&self, slot: usize, mixed: &Mixed) {
+        if self.seize::<F>(slot, mixed.words[0]) {
             self.word(slot * F::WORDS).store(0, SeqCst);
         }
     }

@@ -6,14 +6,14 @@
 //! either he sees that lines were added, or whoever carries states over sees what he put in, and nothing that was put in gets lost.
 //!
 //! Whoever carries states over copies each before he takes the old one out. He may die at any time, and another does it again from the
-//! start: what is copied already is found. That two do it at once is avoided, not excluded; then a state may be there twice.
+//! start: what is copied already is found. That two do it at once is avoided, unless lines get full; then a state may be there twice.
 
 use super::line::{Line, Put};
 use super::memory::Memory;
 use crate::{arch, sys};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use core::sync::atomic::fence;
-use unseen_abi::seen::{ASIDE, BATCH, COUNTS, FIRST_LINES, Format, Mixed, home, sources};
+use unseen_abi::seen::{BATCH, COUNTS, FIRST_LINES, Format, Mixed, aside, home, sources};
 
 /// After so many states by one count it is looked whether there are lines enough.
 const LOOK: u64 = 64;
@@ -115,8 +115,8 @@ impl<F: Format> Table<F> {
 
     #[inline(never)]
     fn is_aside(&self, line: u64, mixed: Mixed) -> bool {
-        for (i, aside) in ASIDE.iter().enumerate().skip(1) {
-            let other = self.line(line ^ aside);
+        for i in 1..F::ASIDES {
+            let other = self.line(line ^ aside(i));
             if other.has::<F>(&mixed, i) {
                 return true;
             }
@@ -162,7 +162,7 @@ impl<F: Format> Table<F> {
 
     /// Puts a state in, after it was not found. Among at most so many lines: when they are reached, others are forgotten.
     pub fn insert(&self, mixed: &Mixed, most: u64) -> Outcome {
-        if mixed.words[0] == 0 {
+        if !mixed.is_storable() {
             return Outcome::NoPlace;
         }
         for _ in 0..ATTEMPTS {
@@ -190,8 +190,8 @@ impl<F: Format> Table<F> {
     }
 
     fn put(&self, line: u64, mixed: &Mixed, most: u64) -> Outcome {
-        for (i, aside) in ASIDE.iter().enumerate() {
-            let other = self.line(line ^ aside);
+        for i in 0..F::ASIDES {
+            let other = self.line(line ^ aside(i));
             if other.put::<F>(mixed, i) == Put::Done {
                 return Outcome::New;
             }
@@ -224,7 +224,8 @@ impl<F: Format> Table<F> {
             let (since, now) = (header.since.load(SeqCst), sys::time());
             let is_ours = now.wrapping_sub(since) >= PATIENCE
                 && header.since.compare_exchange(since, now, SeqCst, Relaxed).is_ok();
-            if is_ours {
+            // States don't wait for whoever was stopped, or died: lines would be full before the time is over.
+            if is_ours || F::is_crowded(self.count(), lines) {
                 self.carry(size, spill);
             }
             return;
@@ -268,7 +269,7 @@ impl<F: Format> Table<F> {
 
     fn carry_from(&self, line: u64, slot: usize, to: core::ops::Range<u64>, spill: &dyn Fn(Mixed)) {
         let here = self.line(line);
-        let Some((old, mixed, field)) = here.get::<F>(line, slot) else { return };
+        let Some((old, mixed)) = here.get::<F>(line, slot) else { return };
         let new = home(mixed.class, mixed.words[0], to.end);
         if !to.contains(&new) || to.contains(&old) {
             return;
@@ -276,6 +277,6 @@ impl<F: Format> Table<F> {
         if !self.is_at(new, &mixed) && self.put(new, &mixed, u64::MAX) == Outcome::NoPlace {
             spill(mixed);
         }
-        here.take_out::<F>(slot, field);
+        here.take_out::<F>(slot, &mixed);
     }
 }

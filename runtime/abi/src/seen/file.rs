@@ -1,8 +1,8 @@
 //! Reading and making files of the seen set, for the driver. In: bytes, or keys. Out: keys, or bytes.
 
 use super::{
-    ASIDE, BATCH, FIRST_LINES, Format, GROUPED, Header, LINE, LINE_WORDS, LINES_OFFSET, MAGIC, MOST_LINES, OVERFLOW,
-    VERSION, file_size, home,
+    BATCH, FIRST_LINES, Format, GROUPED, Header, LINE, LINE_WORDS, LINES_OFFSET, MAGIC, MOST_LINES, OVERFLOW,
+    VERSION, aside, file_size, home,
 };
 use std::fmt;
 use std::mem::offset_of;
@@ -90,7 +90,7 @@ pub fn make<F: Format>(id: [u8; 16], nonce: u64, keys: &[F::Key]) -> (Vec<u8>, V
     let mut words = vec![[0_u64; LINE_WORDS]; lines as usize];
     let (mut left, mut count) = (Vec::new(), 0_u64);
     for &key in keys {
-        match F::mix(key).filter(|mixed| mixed.words[0] != 0).and_then(|mixed| put::<F>(&mut words, &mixed, lines)) {
+        match F::mix(key).filter(super::Mixed::is_storable).and_then(|mixed| put::<F>(&mut words, &mixed, lines)) {
             Some(()) => count += 1,
             None => left.push(key),
         }
@@ -114,8 +114,8 @@ pub fn make<F: Format>(id: [u8; 16], nonce: u64, keys: &[F::Key]) -> (Vec<u8>, V
 
 fn put<F: Format>(lines: &mut [[u64; LINE_WORDS]], mixed: &super::Mixed, count: u64) -> Option<()> {
     let home = home(mixed.class, mixed.words[0], count);
-    for (i, aside) in ASIDE.iter().enumerate() {
-        let line = lines.get_mut((home ^ aside) as usize)?;
+    for i in 0..F::ASIDES {
+        let line = lines.get_mut((home ^ aside(i)) as usize)?;
         if let Some(slot) = (0..F::SLOTS).find(|slot| line[slot * F::WORDS] == 0) {
             let at = slot * F::WORDS;
             line[at..at + F::WORDS].copy_from_slice(&mixed.words[..F::WORDS]);

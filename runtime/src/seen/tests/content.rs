@@ -178,6 +178,7 @@ impl<const BITS: u32> Format for Short<BITS> {
     const SLOTS: usize = NarrowFormat::SLOTS;
     const WORDS: usize = 1;
     const REST_BITS: u32 = NarrowFormat::REST_BITS;
+    const ASIDES: usize = NarrowFormat::ASIDES;
     const DENSITY: u64 = NarrowFormat::DENSITY;
     const FIRST_DENSITY: u64 = NarrowFormat::FIRST_DENSITY;
 
