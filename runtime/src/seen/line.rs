@@ -148,8 +148,7 @@ impl Line {
 
     /// Makes a slot ours, if it is taken and still has that first word.
     fn seize<F: Format>(&self, slot: usize, first: u64) -> bool {
-        let is_ours = first > GONE
-            && self.word(slot * F::WORDS).compare_exchange(first, GONE, SeqCst, Relaxed).is_ok();
+        let is_ours = first > GONE && self.word(slot * F::WORDS).compare_exchange(first, GONE, SeqCst, Relaxed).is_ok();
         if is_ours {
             let (word, shift) = F::seat(slot);
             self.word(word).fetch_and(!(F::FIELD << shift), SeqCst);

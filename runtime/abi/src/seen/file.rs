@@ -1,8 +1,8 @@
 //! Reading and making files of the seen set, for the driver. In: bytes, or keys. Out: keys, or bytes.
 
 use super::{
-    BATCH, FIRST_LINES, Format, GROUPED, Header, LINE, LINE_WORDS, LINES_OFFSET, MAGIC, MOST_LINES, OVERFLOW,
-    VERSION, aside, file_size, home,
+    BATCH, FIRST_LINES, Format, GROUPED, Header, LINE, LINE_WORDS, LINES_OFFSET, MAGIC, MOST_LINES, OVERFLOW, VERSION,
+    aside, file_size, home,
 };
 use std::fmt;
 use std::mem::offset_of;
