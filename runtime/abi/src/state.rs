@@ -76,7 +76,7 @@ const _: () = assert!(core::mem::size_of::<Unit>() == 40);
 pub const OPAQUE: u32 = 1;
 
 /// The file that a process leaves for a module: for each test the words of [`Tally`].
-pub const FILE: Form = Form { extension: "state", magic: *b"UNSEENSA", version: 1, words: 13 };
+pub const FILE: Form = Form { extension: "state", magic: *b"UNSEENSA", version: 2, words: 20 };
 
 /// What was counted for one test: the words of [`FILE`], in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -108,6 +108,18 @@ pub enum Tally {
     Cpu = 11,
     /// Tests that were started. Those that are not over yet are under way, or died with the machine.
     Started = 12,
+    /// Checks whether a state was seen that were timed, and what they took together, in ns: the paper's t_d is the quotient.
+    Checks = 13,
+    Check = 14,
+    /// How often a state was put into the seen set, and what that took together, in ns: t_u.
+    Notes = 15,
+    Note = 16,
+    /// Tests that were due but not run, to keep to the budget or because only some calls are looked at.
+    Spared = 17,
+    /// Calls in states outside the seen set, while the program is only watched.
+    Strange = 18,
+    /// Those of them that were handed to a handler.
+    Rescued = 19,
 }
 
 impl Tally {
