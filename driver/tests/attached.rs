@@ -76,17 +76,101 @@ fn policies_choose_when_tests_run() {
             assert_eq!(found["summary"]["calls"], 0);
             continue;
         };
-        // What is under way in the same state is not started again.
         let sum = |test| counts(&found, test, ENDS).iter().sum::<u64>();
-        assert!(
-            (6..=ran[0]).contains(&sum("lookup_agrees")) && (3..=ran[1]).contains(&sum("sum_is_positive")),
-            "{found}"
-        );
+        assert_eq!([sum("lookup_agrees"), sum("sum_is_positive")], ran, "{found}");
     }
     // Without a store nothing is done at all.
     assert_eq!(place.run("./program").fine().stdout, "519\n");
     assert_eq!(place.run_with("./program", &[("UNSEEN_DIR", "other"), ("UNSEEN", "off")]).fine().stdout, "519\n");
     assert!(!place.path("other").exists());
+}
+
+#[test]
+fn tests_run_after_units_units_are_compared_with_themselves_and_some_are_rescued() {
+    let place = Place::new();
+    for level in ["-O0", "-O2"] {
+        place.shell("rm -rf .unseen").fine();
+        build(&place, "unseen-clang", "c/vivo/kinds.c", level);
+        assert_eq!(place.run("unseen run ./program").fine().stdout, "424 4\n");
+        let found = tests(&place);
+        for (test, wanted) in [
+            ("clip_is_small", [12, 4, 0, 4, 0]),
+            // What the unit has left behind is seen.
+            ("clip_keeps_the_limit", [12, 4, 0, 3, 1]),
+            ("add_adds", [4, 4, 0, 3, 1]),
+            ("square", [3, 2, 0, 2, 0]),
+            ("next", [2, 2, 0, 2, 0]),
+            // By the result, and by what is written.
+            ("now", [1, 0, 1, 0, 1]),
+            ("stamp", [1, 0, 1, 0, 1]),
+            ("note", [3, 0, 0, 0, 0]),
+        ] {
+            assert_eq!(
+                counts(&found, test, ["calls", "unseen", "untold", "passed", "failed"]),
+                wanted,
+                "{test}: {found}"
+            );
+        }
+        assert_eq!(counts(&found, "make_counts", ["calls", "passed", "failed"]), [4, 3, 1], "{found}");
+        assert_eq!(counts(&found, "fill", ["calls", "passed", "failed"]), [1, 1, 0], "{found}");
+        // Only what was not seen is strange, and only to a program that is watched.
+        let watch = [("UNSEEN_POLICY", "watch")];
+        assert_eq!(place.run_with("unseen run ./program 3", &watch).fine().stdout, "424 4\n");
+        let ran = place.run_with("unseen run ./program 5", &watch).fine();
+        assert_eq!(ran.stdout, "strange: 3\nstrange: 4\n631 4\n");
+        let found = tests(&place);
+        assert_eq!(found["summary"]["ran"], 0, "{found}");
+        assert_eq!(counts(&found, "note", ["calls", "unseen"]), [5, 0], "{found}");
+    }
+}
+
+#[test]
+fn small_states_of_all_shapes_are_tested_once_each() {
+    let place = Place::new();
+    for level in ["-O0", "-O2"] {
+        place.shell("rm -rf .unseen").fine();
+        build(&place, "unseen-clang", "c/vivo/keys.c", level);
+        let plain = place.run("./program").fine().stdout;
+        for (round, due) in [(0, true), (1, false)] {
+            assert_eq!(place.run("unseen run ./program").fine().stdout, plain);
+            let found = tests(&place);
+            for (test, states) in
+                [("narrow", 10), ("flat", 10), ("two", 10), ("both", 10), ("outer", 10), ("odd", 10), ("real", 4)]
+            {
+                let wanted = [3000, if due { states } else { 0 }, 0, if due { states } else { 0 }];
+                let name = format!("{test}_is_fine");
+                assert_eq!(counts(&found, &name, ["calls", "unseen", "untold", "passed"]), wanted, "{round} {found}");
+            }
+        }
+    }
+}
+
+#[test]
+fn units_samples_and_a_budget_say_what_is_tested() {
+    let place = Place::new();
+    build(&place, "unseen-clang", "c/vivo/keys.c", "-O2");
+    let run = |variables: &[(&str, &str)]| {
+        place.shell("rm -rf .unseen").fine();
+        place.run_with("unseen run ./program", variables).fine();
+        tests(&place)
+    };
+    let found = run(&[("UNSEEN_UNITS", "n?rrow, o*, !odd")]);
+    for (test, wanted) in [("narrow", [3000, 10]), ("outer", [3000, 10]), ("odd", [0, 0]), ("flat", [0, 0])] {
+        assert_eq!(counts(&found, &format!("{test}_is_fine"), ["calls", "passed"]), wanted, "{found}");
+    }
+    // Of two that are due one is tested; the others are due again at the next call.
+    let found = run(&[("UNSEEN_SAMPLE", "2"), ("UNSEEN_UNITS", "narrow")]);
+    let [passed, spared] = counts(&found, "narrow_is_fine", ["passed", "spared"]);
+    assert!(passed == 10 && (1..1000).contains(&spared), "{found}");
+    // The program is over before a test would be a thousandth of it.
+    let found = run(&[("UNSEEN_BUDGET", "0.1%")]);
+    let [ran, calls] = [&found["summary"]["ran"], &found["summary"]["calls"]].map(|n| n.as_u64().unwrap());
+    assert!(ran < 3 && calls < 21000, "{found}");
+    let spared: u64 = found["tests"].as_array().unwrap().iter().map(|t| t["spared"].as_u64().unwrap()).sum();
+    assert!(spared > 0, "{found}");
+    // All the time there is.
+    let found = run(&[("UNSEEN_BUDGET", "100000%")]);
+    assert_eq!(found["summary"]["ran"], 64, "{found}");
 }
 
 #[test]
@@ -174,6 +258,16 @@ fn what_does_not_fit_is_an_error_that_shows_both() {
     assert!(!place.path("bad").exists());
     compile("static int test(int a, char *b) { return 1; }\nUNSEEN_TEST(unit, test)").fine();
     assert_eq!(place.run("unseen units bad").fine().stdout, "unit: test\n");
+    // A test that runs after the unit takes one more.
+    compile("static int test(int a, char *b) { return 1; }\nUNSEEN_TEST_AFTER(unit, test)")
+        .failed(1, &["takes what the unit takes and then what it returned", "test: (i32, ptr) -> i32"]);
+    compile("static int test(int a, char *b, long r) { return 1; }\nUNSEEN_TEST_AFTER(unit, test)")
+        .failed(1, &[", i64)"]);
+    compile("static int test(int a, char *b, int r) { return 1; }\nUNSEEN_TEST_AFTER_NAMED(\"unit\", test)\nUNSEEN_DETERMINISTIC(unit)\nUNSEEN_RESCUE(unit, unit)").fine();
+    assert_eq!(place.run("unseen units bad").fine().stdout, "unit: test (after), twice, unit (rescue)\n");
+    compile("int printf(const char *, ...);\nUNSEEN_DETERMINISTIC(printf)")
+        .failed(1, &["'printf', which is not in the program"]);
+    compile("static int test(int a, char *b) { return 1; }\nUNSEEN_TEST(unit, test)").fine();
     // With any other mechanism they do nothing, and that is said; with any other compiler there is nothing to say.
     let ran = place.run("unseen-clang --unseen=cover bad.c -o bad").fine();
     assert!(ran.stderr.contains("built without `state`"), "{}", ran.stderr);

@@ -5,7 +5,7 @@ use crate::analysis::state::StatePlan;
 use crate::instrument::access::Hooks;
 use crate::llvm::gates::Gates;
 use crate::llvm::memory::Value;
-use crate::llvm::tests::Asking;
+use crate::llvm::tests::{Asking, Numbers, demangle};
 use crate::llvm::{self, Field, Function, Global, Module};
 use crate::options::Options;
 use crate::plan::Plan;
@@ -16,7 +16,7 @@ use unseen_abi::manifest::{self, Cover, Manifest};
 use unseen_abi::mechanism::Mechanisms;
 use unseen_abi::module::{COUNTER_PAGE, ModuleRecord};
 use unseen_abi::sets::{self, CONSTANT, Lies};
-use unseen_abi::state::{self, Attachments, StateRecord};
+use unseen_abi::state::{self, Attachments, Desk, StateRecord};
 use unseen_abi::{ABI_VERSION, hooks, sections};
 
 const DONE_FLAG: &str = "unseen";
@@ -38,7 +38,11 @@ const STATE_SETS: &str = "__unseen_state_sets";
 const STATE_VARIABLES: &str = "__unseen_state_variables";
 const STATE_RESOLVE: &str = "__unseen_state_resolve";
 const STATE_UNITS: &str = "__unseen_state_units";
-const STATE_GATE: &str = "__unseen_state_gate";
+const STATE_DESKS: &str = "__unseen_state_desks";
+const STATE_HITS: &str = "__unseen_state_hits";
+const STATE_HITS_HERE: &str = "__unseen_state_hits_here";
+const STATE_KINDS: &str = "__unseen_state_kinds";
+const STATE_NAMES: &str = "__unseen_state_names";
 const STATE_CONSTRUCTOR: &str = "__unseen_state_module_enter";
 const STATE_DESTRUCTOR: &str = "__unseen_state_module_leave";
 const CONSTRUCTOR: &str = "__unseen_enter";
@@ -219,6 +223,11 @@ fn table(
     (fields, names)
 }
 
+/// The name of a function that calls a unit and then a test.
+pub fn both_name(number: usize) -> String {
+    format!("{}both_{number}", sections::SYMBOL_PREFIX)
+}
+
 /// Adds what the runtime needs for `state`, and the section that says which tests there are.
 pub fn state(module: Module, manifest: &Manifest, plan: &StatePlan, variables: &[Value]) -> Asking {
     // Only what the sets name: each is one of the list, by its place there.
@@ -229,14 +238,27 @@ pub fn state(module: Module, manifest: &Manifest, plan: &StatePlan, variables: &
         plan.globals.iter().map(|g| if known(&g) { place.next().unwrap_or(u32::MAX) } else { u32::MAX }).collect();
     let (table, _) = table(module, &plan.sets, &globals, &used, &[STATE_SETS, STATE_VARIABLES, STATE_RESOLVE]);
     let units: Vec<Field> = plan.units.iter().flat_map(|u| unit_fields(&u.told)).collect();
-    let gate = module.add_i32(STATE_GATE, 0);
+    let count = plan.units.len() as u64;
+    let desks = module.add_bytes(STATE_DESKS, count * size_of::<Desk>() as u64, align_of::<Desk>() as u32);
+    let hits = module.add_bytes(STATE_HITS, 4 * count, 4);
+    hits.set_thread_local();
+    let kinds: Vec<u8> = plan.units.iter().flat_map(|u| &u.tests).map(|t| t.kind as u8).collect();
+    let names: Vec<u8> =
+        plan.units.iter().flat_map(|u| demangle(&u.function.name()).into_bytes().into_iter().chain([0])).collect();
     // The fields of StateRecord, in order.
     let head = [
         Field::I32(size_of::<StateRecord>() as u32),
         Field::I32(plan.units.len() as u32),
         Field::Bytes(manifest.id.to_vec()),
     ];
-    let tail = [Field::Address(Some(module.add_constant(STATE_UNITS, &units))), Field::Address(Some(gate))];
+    let tail = [
+        Field::Address(Some(module.add_constant(STATE_UNITS, &units))),
+        Field::Address(Some(desks)),
+        Field::Address(Some(module.add_data(STATE_KINDS, &kinds))),
+        Field::Address(Some(module.add_data(STATE_NAMES, &names))),
+        Field::I64(names.len() as u64),
+        Field::Address(Some(module.add_resolver(STATE_HITS_HERE, &[Value::of(hits)]).global())),
+    ];
     let fields: Vec<Field> = head.into_iter().chain(table).chain(tail).collect();
     let record = module.add_constant(STATE, &fields);
     let units = plan.units.iter().map(|u| u.attached.clone()).collect();
@@ -245,14 +267,19 @@ pub fn state(module: Module, manifest: &Manifest, plan: &StatePlan, variables: &
     module.add_destructor(module.add_caller(STATE_DESTRUCTOR, &hooks::STATE_LEAVE_MODULE, record));
     Asking {
         call: module.declare_hook(&hooks::STATE_CALL),
+        after: module.declare_hook(&hooks::STATE_AFTER),
         verdict: module.declare_hook(&hooks::STATE_VERDICT),
+        compare: module.declare_hook(&hooks::STATE_COMPARE),
+        compared: module.declare_hook(&hooks::STATE_COMPARED),
         record,
-        gate,
+        desks,
+        hits,
+        numbers: Numbers::new(),
     }
 }
 
 /// The fields of a unit, in order.
-fn unit_fields(unit: &state::Unit) -> [Field; 7] {
+fn unit_fields(unit: &state::Unit) -> [Field; 6] {
     [
         Field::I64(unit.params),
         Field::I64(unit.pointers),
@@ -260,7 +287,6 @@ fn unit_fields(unit: &state::Unit) -> [Field; 7] {
         Field::I32(unit.tests),
         Field::I32(unit.flags),
         Field::I32(unit.exact),
-        Field::I64(unit.sizes),
     ]
 }
 

@@ -25,14 +25,18 @@ pub fn run(module: Module, options: &Options) -> bool {
     if emit::is_done(module) {
         return false;
     }
-    let functions = module.functions();
-    let tests = find_tests(module, &functions, options);
+    let mut tests = find_tests(module, &module.functions(), options);
+    let both = instrument::state::call_both(&mut tests);
+    let mut functions = module.functions();
     let mut plan = analysis::plan(&functions, options);
     let watches = options.mechanisms.has(Mechanism::Access);
     let has_sets = watches || options.mechanisms.has(Mechanism::State);
-    let sets = has_sets.then(|| analysis::dependencies(module, &functions, options, &mut plan));
-    let access = sets.as_ref().filter(|_| watches).map(|(deps, _)| {
-        let units: Vec<u32> = deps.functions.iter().map(|f| f.function).collect();
+    let sets = has_sets.then(|| analysis::dependencies(module, &functions, &both, options, &mut plan));
+    // They are the last.
+    functions.truncate(functions.len() - both.len());
+    instrument::state::remove(&both);
+    let access = sets.as_ref().filter(|_| watches).map(|sets| {
+        let units: Vec<u32> = sets.deps.functions.iter().map(|f| f.function).collect();
         analysis::access::plan(module, &functions, &units, &mut plan)
     });
     let manifest = emit::manifest(&plan, options);
@@ -41,8 +45,8 @@ pub fn run(module: Module, options: &Options) -> bool {
         instrument::cover::run(&functions, &plan, emit::probe(module));
         instrument::verify(&functions, "cover");
     }
-    if let Some((access, (deps, globals))) = access.zip(sets.as_ref()) {
-        let record = emit::access(module, &manifest, deps, globals, &variables, access.sites.clone());
+    if let Some((access, sets)) = access.zip(sets.as_ref()) {
+        let record = emit::access(module, &manifest, &sets.deps, &sets.globals, &variables, access.sites.clone());
         let hooks = emit::access_hooks(module);
         instrument::access::wrap(module, &analysis::access::allocators(&functions), emit::wrapper, &hooks);
         instrument::access::run(module, &access, &hooks);
@@ -52,18 +56,18 @@ pub fn run(module: Module, options: &Options) -> bool {
         instrument::verify(&module.functions(), "access");
         emit::access_registration(module, record);
     }
-    if let Some((deps, globals)) = sets.as_ref().filter(|_| !tests.is_empty()) {
-        let state = analysis::state::plan(&tests, &functions, &plan, deps, globals);
+    if let Some(sets) = sets.as_ref().filter(|_| !tests.is_empty()) {
+        let state = analysis::state::plan(&tests, &functions, &plan, sets);
         let asking = emit::state(module, &manifest, &state, &variables);
-        instrument::state::run(&state, &asking);
+        instrument::state::run(&state, &variables, &asking);
         instrument::verify(&module.functions(), "state");
     }
     if plan.probe_count() > 0 {
         emit::registration(module, &manifest, emit::counters(module, plan.probe_count()));
     }
     emit::manifest_section(module, &manifest);
-    if let Some((deps, _)) = sets {
-        emit::deps_section(module, &manifest, deps);
+    if let Some(sets) = sets {
+        emit::deps_section(module, &manifest, sets.deps);
     }
     llvm::strip_units(module, options::ADDED_LINES);
     emit::mark_done(module);

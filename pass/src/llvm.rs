@@ -262,6 +262,11 @@ mod views {
     }
 
     impl Global {
+        /// Each thread has one of its own.
+        pub fn set_thread_local(self) {
+            unsafe { LLVMSetThreadLocal(self.0, 1) };
+        }
+
         /// The functions whose instructions refer to it, also through constants.
         pub fn users(self) -> Vec<Function> {
             let mut functions = Vec::new();

@@ -46,23 +46,57 @@
  *
  *     UNSEEN_TEST_NAMED("shop::Cart::add(int)", cart_total_grows)
  *
- * A unit may have several tests. One that does not fit its unit, or a unit that is not there, ends the link. */
+ * A unit may have several tests. One that does not fit its unit, or a unit that is not there, ends the link.
+ *
+ * UNSEEN_TEST_AFTER runs its test when the unit returns: in the state that the unit has left, with the arguments that it was called with
+ * and then what it returned (a pointer to it where that is a large struct; nothing more for a function that returns nothing). Whether
+ * the test is due depends on the state that the unit was called in. A unit that ends by an exception or longjmp is not tested.
+ *
+ *     static int sort_sorts(int *of, size_t n) { return is_sorted(of, n); }
+ *     UNSEEN_TEST_AFTER(sort, sort_sorts)
+ *
+ * UNSEEN_DETERMINISTIC needs no test: the unit is called twice from the same state, each time in a copy of the process, and has failed if it
+ * returns something else the second time, or leaves something else in what it may write.
+ *
+ *     UNSEEN_DETERMINISTIC(checksum)
+ *
+ * UNSEEN_RESCUE attaches a function that is no test. In a program that is only watched (UNSEEN_POLICY=watch, with a seen set from the lab)
+ * it is called before the unit, with its arguments, in the program itself, when the unit is called in a state outside that set: it may
+ * log, repair, refuse or end the program. While states are collected (any other policy) it is never called.
+ *
+ *     static void refuse(struct request *r) { r->is_trusted = 0; }
+ *     UNSEEN_RESCUE(handle, refuse)
+ *
+ * All have a form that takes the unit's name: UNSEEN_TEST_AFTER_NAMED, UNSEEN_DETERMINISTIC_NAMED, UNSEEN_RESCUE_NAMED. */
 struct unseen_test {
   const void *unit;
   const char *name;
   const void *test;
+  unsigned long long kind;
 };
 
 #if defined(__GNUC__) || defined(__clang__)
-#define UNSEEN_TEST(unit, test) UNSEEN_ATTACH((const void *)(unit), 0, test, __COUNTER__)
-#define UNSEEN_TEST_NAMED(name, test) UNSEEN_ATTACH(0, name, test, __COUNTER__)
-#define UNSEEN_ATTACH(unit, name, test, number) UNSEEN_ATTACH_AS(unit, name, test, number)
-#define UNSEEN_ATTACH_AS(unit, name, test, number)                                                                        \
-  __attribute__((used, section("unseen_tests"))) static const struct unseen_test unseen_test_##number = {unit, name,       \
-                                                                                                         (const void *)(test)};
+#define UNSEEN_TEST(unit, test) UNSEEN_ATTACH((const void *)(unit), 0, test, 0, __COUNTER__)
+#define UNSEEN_TEST_NAMED(name, test) UNSEEN_ATTACH(0, name, test, 0, __COUNTER__)
+#define UNSEEN_TEST_AFTER(unit, test) UNSEEN_ATTACH((const void *)(unit), 0, test, 1, __COUNTER__)
+#define UNSEEN_TEST_AFTER_NAMED(name, test) UNSEEN_ATTACH(0, name, test, 1, __COUNTER__)
+#define UNSEEN_DETERMINISTIC(unit) UNSEEN_ATTACH((const void *)(unit), 0, 0, 2, __COUNTER__)
+#define UNSEEN_DETERMINISTIC_NAMED(name) UNSEEN_ATTACH(0, name, 0, 2, __COUNTER__)
+#define UNSEEN_RESCUE(unit, handler) UNSEEN_ATTACH((const void *)(unit), 0, handler, 3, __COUNTER__)
+#define UNSEEN_RESCUE_NAMED(name, handler) UNSEEN_ATTACH(0, name, handler, 3, __COUNTER__)
+#define UNSEEN_ATTACH(unit, name, test, kind, number) UNSEEN_ATTACH_AS(unit, name, test, kind, number)
+#define UNSEEN_ATTACH_AS(unit, name, test, kind, number)                                                                  \
+  __attribute__((used, section("unseen_tests"))) static const struct unseen_test unseen_test_##number = {                  \
+      unit, name, (const void *)(test), kind};
 #else
 #define UNSEEN_TEST(unit, test)
 #define UNSEEN_TEST_NAMED(name, test)
+#define UNSEEN_TEST_AFTER(unit, test)
+#define UNSEEN_TEST_AFTER_NAMED(name, test)
+#define UNSEEN_DETERMINISTIC(unit)
+#define UNSEEN_DETERMINISTIC_NAMED(name)
+#define UNSEEN_RESCUE(unit, handler)
+#define UNSEEN_RESCUE_NAMED(name, handler)
 #endif
 
 #ifdef __cplusplus

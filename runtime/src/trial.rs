@@ -56,7 +56,7 @@ static COUNTS: [AtomicU32; 6] = [const { AtomicU32::new(0) }; 6];
 fn finish(job: &Job, report: &Report<'_>) {
     let (outcome, code, address) = match report.outcome {
         Outcome::Pass => (1, 0, None),
-        Outcome::Fail(Fail::Verdict) => (2, u32::MAX, None),
+        Outcome::Fail(Fail::Verdict | Fail::Differs) => (2, u32::MAX, None),
         Outcome::Fail(Fail::Exited(code)) => (2, code, None),
         Outcome::Crash { signal, address } => (3, signal, address),
         Outcome::Timeout => (4, 0, None),

@@ -18,26 +18,42 @@
 ; CHECK-NOT: section "unseen_tests"
 ; CHECK: @__unseen_state_variables = internal constant { ptr, i64 } { ptr @limit, i64 4 }
 ; The parameter and the variable are the state: 8 bytes. Of the other unit nothing counts but the clock.
-; CHECK: @__unseen_state_units = internal constant {{.*}} { i64 1, i64 0, i32 0, i32 2, i32 0, i32 8, i64 4, i64 0, i64 0, i32 2, i32 1, i32 1, i32 0, i64 0,
+; CHECK: @__unseen_state_desks = internal global [1728 x i8] zeroinitializer, align 64
+; CHECK: @__unseen_state_hits = internal thread_local global [12 x i8] zeroinitializer
+; CHECK: @__unseen_state_units = internal constant {{.*}} { i64 1, i64 0, i32 0, i32 2, i32 0, i32 8, i64 0, i64 0, i32 2, i32 1, i32 1, i32 0,
 ; What is returned in memory has no place among what a test takes: its only parameter is the unit's second.
 ; It writes behind a pointer, which may lead to what is read: such a state is never the bytes alone.
-; CHECK-SAME: i64 2, i64 0, i32 3, i32 1, i32 0, i32 0, i64 0 }
-; CHECK: @__unseen_state = internal constant {{.*}} { i32 80, i32 3,
+; CHECK-SAME: i64 2, i64 0, i32 3, i32 1, i32 0, i32 0 }
+; CHECK: @__unseen_state_names = internal constant {{.*}} c"clip\00rate\00large\00"
+; CHECK: @__unseen_state = internal constant {{.*}} { i32 112, i32 3,
 ; OTHER: section "unseen_tests"
 ; OTHER-NOT: __unseen_state
 
 ; CHECK: define i32 @clip(i32 %a)
 ; CHECK-NEXT: %slot = alloca i32
 ; CHECK-NEXT: [[WORDS:%[0-9]+]] = alloca [1 x i64]
-; CHECK-NEXT: [[OPEN:%[0-9]+]] = load volatile i32, ptr @__unseen_state_gate
+; CHECK-NEXT: [[OPEN:%[0-9]+]] = load volatile i32, ptr @__unseen_state_desks
 ; CHECK-NEXT: [[ASK:%[0-9]+]] = icmp ne i32 [[OPEN]], 0
-; CHECK-NEXT: br i1 [[ASK]], label %unseen.ask, label %[[BODY:[0-9]+]]
+; CHECK-NEXT: br i1 [[ASK]], label %unseen.look, label %[[BODY:[0-9]+]]
+; The state is in one word: the parameter, and behind it the variable.
+; CHECK: unseen.look:
+; CHECK: load volatile i32, ptr @limit
+; CHECK: shl i128 %{{[0-9]+}}, 32
+; CHECK: [[STATE:%[0-9]+]] = trunc i128 %{{[0-9]+}} to i64
+; CHECK: [[MIXED:%[0-9]+]] = mul i64 [[STATE]],
+; CHECK-NEXT: [[PLACE:%[0-9]+]] = lshr i64 [[MIXED]], 58
+; CHECK-NEXT: [[AT:%[0-9]+]] = getelementptr inbounds i64, ptr getelementptr inbounds (i8, ptr @__unseen_state_desks, i64 64), i64 [[PLACE]]
+; CHECK-NEXT: [[KNOWN:%[0-9]+]] = load atomic i64, ptr [[AT]] acquire
+; CHECK-NEXT: [[HIT:%[0-9]+]] = icmp eq i64 [[KNOWN]], [[STATE]]
+; CHECK-NEXT: br i1 [[HIT]], label %unseen.hit, label %unseen.ask
+; CHECK: unseen.hit:
+; CHECK: icmp uge i32 %{{[0-9]+}}, 1024
+; CHECK-NEXT: br i1 %{{[0-9]+}}, label %unseen.ask, label %[[BODY]]
 ; CHECK: unseen.ask:
-; CHECK-NEXT: [[A:%[0-9]+]] = zext i32 %a to i64
-; CHECK: store i64 [[A]],
-; CHECK-NEXT: [[WHICH:%[0-9]+]] = call i32 @__unseen_state_call(ptr @__unseen_state, i32 0, ptr [[WORDS]], i32 1)
+; CHECK-NEXT: store i64 [[STATE]], ptr [[WORDS]]
+; CHECK-NEXT: [[WHICH:%[0-9]+]] = call i32 @__unseen_state_call(ptr @__unseen_state, i32 0, ptr [[WORDS]], i32 1, ptr %{{[0-9]+}})
 ; CHECK-NEXT: [[TEST:%[0-9]+]] = icmp ne i32 [[WHICH]], 0
-; CHECK-NEXT: br i1 [[TEST]], label %unseen.test, label %[[BODY]]
+; CHECK-NEXT: br i1 [[TEST]], label %unseen.answer, label %[[BODY]]
 ; CHECK: unseen.test:
 ; CHECK-NEXT: call void @__unseen_state_call_run.clip(i32 [[WHICH]], i32 %a)
 ; CHECK-NEXT: unreachable

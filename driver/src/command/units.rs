@@ -7,6 +7,7 @@ use super::{Failure, Outcome};
 use crate::report::output;
 use crate::store::attached;
 use crate::study::names;
+use unseen_abi::state::{Kind, Test};
 
 /// Arguments of `unseen units`.
 #[derive(clap::Args)]
@@ -27,7 +28,13 @@ pub fn run(args: Args) -> Outcome {
             let name =
                 |f: u32| manifest.functions.get(f as usize).map_or_else(|| "?".into(), |f| names::demangle(&f.name));
             for unit in &attached.units {
-                let tests: Vec<String> = unit.tests.iter().map(|t| name(t.function)).collect();
+                let test = |t: &Test| match t.kind {
+                    Kind::Before => name(t.function),
+                    Kind::After => format!("{} (after)", name(t.function)),
+                    Kind::Determinism => "twice".into(),
+                    Kind::Rescue => format!("{} (rescue)", name(t.function)),
+                };
+                let tests: Vec<String> = unit.tests.iter().map(test).collect();
                 writeln!(out, "{}: {}", name(unit.function), tests.join(", "))?;
                 if !unit.opaque.is_empty() {
                     writeln!(out, "  tested at each call, the state does not decide: {}", unit.opaque)?;

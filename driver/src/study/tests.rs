@@ -63,6 +63,11 @@ pub struct Test {
     pub late: u64,
     pub hindered: u64,
     pub skipped: u64,
+    /// Tests that were due but not run, to keep to the budget or because only some calls are looked at.
+    pub spared: u64,
+    /// Calls in states outside the seen set, in a program that is only watched, and how many were rescued.
+    pub strange: u64,
+    pub rescued: u64,
     /// Of the calls, in per cent; those whose state could not be told count as distinct.
     pub distinct_states: f64,
     /// Means per test that ran, in µs.
@@ -138,6 +143,9 @@ pub fn study(
             late: get(Tally::Late),
             hindered: get(Tally::Hindered),
             skipped: get(Tally::Skipped),
+            spared: get(Tally::Spared),
+            strange: get(Tally::Strange),
+            rescued: get(Tally::Rescued),
             distinct_states: 100.0 * (get(Tally::Unseen) + get(Tally::Untold)) as f64 / calls.max(1) as f64,
             stall_us: mean(Tally::Stall),
             wall_us: mean(Tally::Wall),

@@ -55,19 +55,43 @@ pub fn plan(functions: &[Function], options: &Options) -> Plan {
     Plan { files: sources.into_files(), functions: plans }
 }
 
-/// The dependency sets of the plan's functions, and which of the module's variables each global of theirs is. Files that only they
-/// name join the plan's.
-pub fn dependencies(module: Module, functions: &[Function], options: &Options, plan: &mut Plan) -> (Deps, Vec<u32>) {
+/// Dependency sets.
+pub struct Sets {
+    /// Those of the plan's functions.
+    pub deps: Deps,
+    /// Which of the module's variables each global of theirs is.
+    pub globals: Vec<u32>,
+    /// Those of functions that are not part of the plan.
+    pub others: Vec<(Function, unseen_abi::deps::Function)>,
+}
+
+/// The dependency sets of the plan's functions and of `others`. Files that only they name join the plan's.
+pub fn dependencies(
+    module: Module,
+    functions: &[Function],
+    others: &[Function],
+    options: &Options,
+    plan: &mut Plan,
+) -> Sets {
     let mut sources = sources::Sources::after(std::mem::take(&mut plan.files));
     let analysed = deps::analyse(module, functions, options.scope == Scope::Program, &mut sources);
     let mut numbers = vec![None; functions.len()];
     for (number, function) in plan.functions.iter().enumerate() {
         numbers[function.index] = Some(number as u32);
     }
+    let planned = plan.functions.len() as u32;
+    for (number, other) in (planned..).zip(others) {
+        if let Some(index) = functions.iter().position(|f| f == other) {
+            numbers[index] = Some(number);
+        }
+    }
     plan.files = sources.into_files();
-    let (mut sets, globals) = deps::encode::encode(&analysed, &numbers);
+    let (mut deps, globals) = deps::encode::encode(&analysed, &numbers);
+    let other = |f: &unseen_abi::deps::Function| others.get(f.function.checked_sub(planned)? as usize).copied();
+    let others = deps.functions.iter().filter_map(|f| Some((other(f)?, f.clone()))).collect();
+    deps.functions.retain(|f| f.function < planned);
     let index = |f: &unseen_abi::deps::Function| functions[plan.functions[f.function as usize].index];
-    let named: Vec<Function> = sets.functions.iter().map(index).collect();
-    deps::names::add(&mut sets, &named, &module.variables());
-    (sets, globals)
+    let named: Vec<Function> = deps.functions.iter().map(index).collect();
+    deps::names::add(&mut deps, &named, &module.variables());
+    Sets { deps, globals, others }
 }

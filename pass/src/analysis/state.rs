@@ -3,7 +3,8 @@
 //! The state of a unit is what it and its tests read. What they may write belongs to it in so far as it tells which pointers lead to
 //! the same place.
 
-use super::attached::Attached;
+use super::Sets;
+use super::attached::{Attached, Test};
 use crate::llvm::Function;
 use crate::plan::Plan;
 use std::collections::HashMap;
@@ -31,15 +32,33 @@ pub struct StatePlan {
 /// A unit.
 pub struct UnitPlan {
     pub function: Function,
-    pub tests: Vec<Function>,
+    pub tests: Vec<Test>,
+    /// For a state that is a few bytes and nothing else: where these are.
+    pub key: Vec<Piece>,
     /// What the runtime is told of it.
     pub told: state::Unit,
     /// What the driver is told of it.
     pub attached: state::Attached,
 }
 
-/// Puts the sets of units and tests together. `globals` tells which of the module's variables each global of the sets is.
-pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, deps: &Deps, globals: &[u32]) -> StatePlan {
+/// A piece of a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece {
+    Param {
+        number: u32,
+        size: u64,
+    },
+    /// Bytes of a variable of the module, by its number there.
+    Variable {
+        variable: u32,
+        offset: u64,
+        size: u64,
+    },
+}
+
+/// Puts the sets of units and tests together.
+pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, sets: &Sets) -> StatePlan {
+    let Sets { deps, globals, others } = sets;
     let numbers: HashMap<Function, u32> =
         (0..).zip(&plan.functions).map(|(number, f)| (functions[f.index], number)).collect();
     let sets: HashMap<u32, &deps::Function> = deps.functions.iter().map(|f| (f.function, f)).collect();
@@ -47,36 +66,45 @@ pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, deps: &D
     let (mut units, mut first) = (Vec::new(), 0);
     for Attached { unit, tests } in attached {
         let function = numbers.get(unit).copied().unwrap_or_default();
-        let of = |f: &Function| numbers.get(f).and_then(|n| sets.get(n)).copied();
+        let of = |f: &Function| match others.iter().find(|(other, _)| other == f) {
+            Some((_, set)) => Some(set),
+            None => numbers.get(f).and_then(|n| sets.get(n)).copied(),
+        };
         // A test has no place for a result that is returned in memory: its parameters are the unit's behind that.
         let results =
             (0..unit.signature().0.len() as u32).filter(|i| unit.param_has_attribute(*i, "sret")).count() as u32;
-        let of_tests = tests.iter().map(|t| (of(t), results));
+        let of_tests = tests.iter().filter_map(|t| match (t.both, t.function) {
+            (Some(both), _) => Some((of(&both), 0)),
+            (None, test) => Some((of(&test?), results)),
+        });
         let together: Vec<(Option<&deps::Function>, u32)> = std::iter::once((of(unit), 0)).chain(of_tests).collect();
-        let mut told =
-            state::Unit { params: 0, pointers: 0, first, tests: tests.len() as u32, flags: 0, exact: 0, sizes: 0 };
+        let mut told = state::Unit { params: 0, pointers: 0, first, tests: tests.len() as u32, flags: 0, exact: 0 };
         first += told.tests;
         let opaque = together.iter().find_map(|(set, _)| match set {
             Some(set) => why_opaque(set),
             None => Some("its set is not known".into()),
         });
         let known: Vec<Set> = together.into_iter().filter_map(|(set, shift)| Some((set?, shift))).collect();
-        let opaque = opaque.or_else(|| params(&known, &mut told).err());
-        let (reads, writes) = match opaque {
-            Some(_) => (Vec::new(), Vec::new()),
-            None => (used.union(&known, |f| &f.reads), used.union(&known, |f| &f.writes)),
-        };
+        let layout = unit.module().layout();
+        let sizes: Vec<u64> = unit.signature().0.iter().map(|ty| layout.stored_size(*ty)).collect();
+        let opaque = opaque.or_else(|| params(&known, &sizes, &mut told).err());
+        let reads = if opaque.is_some() { Vec::new() } else { used.union(&known, |f| &f.reads) };
+        let writes = used.union(&known, |f| &f.writes);
+        let mut key = Vec::new();
         if opaque.is_some() {
             (told.params, told.pointers, told.flags) = (0, 0, OPAQUE);
-        } else {
-            exact(&mut told, &known, &used.out, &reads, &writes);
+        } else if let Some(pieces) = exact(&told, &sizes, &used, &reads, &writes, globals) {
+            told.exact = pieces.iter().map(Piece::size).sum::<u64>().max(1) as u32;
+            key = pieces;
         }
         used.out.functions.push(deps::Function { reads, ..deps::Function::default() });
         used.out.functions.push(deps::Function { reads: writes, ..deps::Function::default() });
-        let tests_told = tests.iter().map(|t| state::Test { function: numbers.get(t).copied().unwrap_or_default() });
+        let number = |t: &Test| t.function.map_or(function, |t| numbers.get(&t).copied().unwrap_or_default());
+        let tests_told = tests.iter().map(|t| state::Test { function: number(t), kind: t.kind });
         units.push(UnitPlan {
             function: *unit,
             tests: tests.clone(),
+            key,
             told,
             attached: state::Attached { function, tests: tests_told.collect(), opaque: opaque.unwrap_or_default() },
         });
@@ -100,14 +128,15 @@ fn why_opaque(set: &deps::Function) -> Option<String> {
 }
 
 /// Notes which parameters count.
-fn params(sets: &[Set], told: &mut state::Unit) -> Result<(), String> {
+fn params(sets: &[Set], sizes: &[u64], told: &mut state::Unit) -> Result<(), String> {
     for (set, shift) in sets {
         for item in &set.reads {
             let What::Param(i) = item.what else { continue };
             let param = set.params.get(i as usize);
             let i = i + shift;
-            let Some(param) = param.filter(|p| i < MOST_PARAMS && (1..=8).contains(&p.size)) else {
-                return Err("a parameter is neither a number nor a pointer".into());
+            let size = sizes.get(i as usize).copied().unwrap_or(0);
+            let Some(param) = param.filter(|_| i < MOST_PARAMS && (1..=8).contains(&size)) else {
+                return Err("a parameter has more than 8 bytes".into());
             };
             told.params |= 1 << i;
             told.pointers |= u64::from(param.pointer) << i;
@@ -116,34 +145,49 @@ fn params(sets: &[Set], told: &mut state::Unit) -> Result<(), String> {
     Ok(())
 }
 
-/// Notes whether the state is a few bytes that always lie at the same places.
-fn exact(told: &mut state::Unit, sets: &[Set], used: &Deps, reads: &[Item], writes: &[Item]) {
-    let is_global = |path: u32| matches!(used.paths[path as usize], Path::Global(_));
-    // What is written behind a pointer may be what is read: then it counts where the pointer leads.
-    if writes.iter().any(|item| matches!(item.what, What::Memory(place) if !is_global(place.path))) {
-        return;
-    }
-    let mut bytes = 0;
-    for i in (0..MOST_PARAMS).filter(|i| told.params >> i & 1 == 1) {
-        let size = sets[0].0.params.get(i as usize).map_or(0, |p| p.size);
-        if i >= 16 {
-            return;
+impl Piece {
+    fn size(&self) -> u64 {
+        match *self {
+            Piece::Param { size, .. } | Piece::Variable { size, .. } => size,
         }
-        told.sizes |= size << (4 * i);
-        bytes += size;
+    }
+}
+
+/// The pieces of a state that is a few bytes which always lie at the same places.
+fn exact(
+    told: &state::Unit,
+    sizes: &[u64],
+    used: &Used,
+    reads: &[Item],
+    writes: &[Item],
+    globals: &[u32],
+) -> Option<Vec<Piece>> {
+    let global = |path: u32| match used.out.paths[path as usize] {
+        Path::Global(g) => Some(g),
+        _ => None,
+    };
+    // What is written behind a pointer may be what is read: then it counts where the pointer leads.
+    if writes.iter().any(|item| matches!(item.what, What::Memory(place) if global(place.path).is_none())) {
+        return None;
+    }
+    let mut pieces = Vec::new();
+    for number in (0..MOST_PARAMS).filter(|i| told.params >> i & 1 == 1) {
+        let size = sizes.get(number as usize).copied().unwrap_or(0);
+        pieces.push(Piece::Param { number, size });
     }
     for item in reads {
         match item.what {
-            What::Memory(Place { path, offset: Offset::At(_), extent: Extent::Bytes(n) }) if is_global(path) => {
-                bytes += n;
+            What::Memory(Place { path, offset: Offset::At(at), extent: Extent::Bytes(size) }) => {
+                let variable = used.variable(global(path)?, globals).filter(|v| *v != u32::MAX)?;
+                let offset = u64::try_from(at).ok()?;
+                pieces.push(Piece::Variable { variable, offset, size });
             }
-            What::Memory(_) => return,
+            What::Memory(_) => return None,
             What::Param(_) => {}
         }
     }
-    if told.pointers == 0 && bytes <= MOST_EXACT {
-        told.exact = bytes.max(1) as u32;
-    }
+    let bytes: u64 = pieces.iter().map(Piece::size).sum();
+    (told.pointers == 0 && bytes <= MOST_EXACT).then_some(pieces)
 }
 
 /// Sets with only those paths and globals that they use.
@@ -210,6 +254,12 @@ impl Used<'_> {
         self.out.paths.push(path);
         self.paths.insert((old, shift), new);
         new
+    }
+
+    /// Which of the module's variables a global of the new sets is.
+    fn variable(&self, new: u32, globals: &[u32]) -> Option<u32> {
+        let (old, _) = self.globals.iter().find(|(_, n)| **n == new)?;
+        globals.get(*old as usize).copied()
     }
 
     fn global(&mut self, old: u32) -> u32 {

@@ -5,28 +5,96 @@ use super::{Function, Global};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use std::ffi::c_void;
+use std::mem::offset_of;
+use unseen_abi::state;
 
 /// With what functions ask. The shim knows this layout.
 #[repr(C)]
 pub struct Asking {
     pub call: Function,
+    pub after: Function,
     pub verdict: Function,
+    pub compare: Function,
+    pub compared: Function,
     /// The module's state record.
     pub record: Global,
-    pub gate: Global,
+    pub desks: Global,
+    /// Each thread's own counts of calls that did not have to ask, one for each unit.
+    pub hits: Global,
+    pub numbers: Numbers,
 }
-const _: () = assert!(size_of::<Asking>() == 32);
+const _: () = assert!(size_of::<Asking>() == 144);
+
+/// What the shim has to know of [`state::Desk`] and its use.
+#[repr(C)]
+pub struct Numbers([u64; 10]);
+
+impl Numbers {
+    pub fn new() -> Numbers {
+        Numbers([
+            size_of::<state::Desk>() as u64,
+            offset_of!(state::Desk, cache) as u64,
+            state::NARROW_PLACES as u64,
+            state::WIDE_PLACES as u64,
+            state::WIDE_WORDS as u64,
+            state::SPREAD,
+            state::HITS.into(),
+            state::DUE_WORDS as u64,
+            i64::from(state::RESCUE) as u64,
+            i64::from(state::AFTER) as u64,
+        ])
+    }
+}
+
+/// Something that is attached to a function. The shim knows this layout.
+#[repr(C)]
+pub struct Test {
+    /// Null if its kind has none.
+    function: LLVMValueRef,
+    kind: u64,
+}
+
+impl Test {
+    pub fn new(kind: state::Kind, function: Option<Function>) -> Test {
+        Test { function: function.map_or(std::ptr::null_mut(), |f| f.0), kind: kind as u64 }
+    }
+}
+
+/// A piece of a state: a parameter, or bytes of a variable. The shim knows this layout.
+#[repr(C)]
+pub struct Piece {
+    /// Null if it is a parameter.
+    variable: LLVMValueRef,
+    /// Where in the variable, or which parameter.
+    at: u64,
+    size: u64,
+}
+
+impl Piece {
+    pub fn param(number: u32, size: u64) -> Piece {
+        Piece { variable: std::ptr::null_mut(), at: number.into(), size }
+    }
+
+    pub fn variable(variable: Value, at: u64, size: u64) -> Piece {
+        Piece { variable: variable.0, at, size }
+    }
+}
 
 type Take = unsafe extern "C" fn(*mut c_void, *const u8, usize);
 
 unsafe extern "C" {
     fn unseen_shim_ask_for_tests(
         unit: LLVMValueRef,
-        tests: *const Function,
+        tests: *const Test,
         count: usize,
+        key: *const Piece,
+        pieces: usize,
+        exact: u32,
         number: u32,
         asking: *const Asking,
     );
+    fn unseen_shim_call_with(unit: LLVMValueRef, test: LLVMValueRef, name: *const u8, length: usize) -> LLVMValueRef;
+    fn unseen_shim_word_at(variable: LLVMValueRef, offset: u64, is_pointer: bool) -> LLVMValueRef;
     fn unseen_shim_remove_descriptor(variable: LLVMValueRef);
     fn unseen_shim_demangle(name: *const u8, length: usize, to: *mut c_void, take: Take);
     fn unseen_shim_print_type(ty: LLVMTypeRef, to: *mut c_void, take: Take);
@@ -87,6 +155,21 @@ mod views {
             }
         }
 
+        /// Of a variable: the address that its initial value has at that offset.
+        pub fn pointer_at(self, offset: u64) -> Option<Value> {
+            let found = unsafe { unseen_shim_word_at(self.0, offset, true) };
+            (!found.is_null() && unsafe { LLVMIsNull(found) } == 0).then_some(Value(found))
+        }
+
+        /// Of a variable: the 64-bit number that its initial value has at that offset.
+        pub fn number_at(self, offset: u64) -> Option<u64> {
+            unsafe {
+                let found = unseen_shim_word_at(self.0, offset, false);
+                let is_number = !found.is_null() && !LLVMIsAConstantInt(found).is_null();
+                is_number.then(|| LLVMConstIntGetZExtValue(found))
+            }
+        }
+
         /// Removes a variable to which nothing refers but lists of what must stay.
         pub fn remove_descriptor(self) {
             unsafe { unseen_shim_remove_descriptor(self.0) };
@@ -94,9 +177,21 @@ mod views {
     }
 
     impl Function {
+        /// A new function of that name which takes what this one takes, and calls it, and then `test` with its result.
+        pub fn call_with(self, test: Function, name: &str) -> Function {
+            Function(unsafe { unseen_shim_call_with(self.0, test.0, name.as_ptr(), name.len()) })
+        }
+
+        /// Removes it, if nobody refers to it.
+        pub fn remove(self) {
+            unsafe { LLVMDeleteFunction(self.0) };
+        }
+
         /// Lets it ask whether one of its tests is to be run, as the unit of that number.
-        pub fn ask_for_tests(self, tests: &[Function], number: u32, asking: &Asking) {
-            unsafe { unseen_shim_ask_for_tests(self.0, tests.as_ptr(), tests.len(), number, asking) };
+        /// If its state is `exact` bytes, those of these pieces, it asks only if it does not know better.
+        pub fn ask_for_tests(self, tests: &[Test], key: &[Piece], exact: u32, number: u32, asking: &Asking) {
+            let (tests, count) = (tests.as_ptr(), tests.len());
+            unsafe { unseen_shim_ask_for_tests(self.0, tests, count, key.as_ptr(), key.len(), exact, number, asking) };
         }
     }
 }

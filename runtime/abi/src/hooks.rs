@@ -57,14 +57,21 @@ macro_rules! for_each_state_hook {
     ($visit:path) => {
         $visit! {
             /// A module with tests enters the process. Part of its name is the ABI version, as for the other modules' hook.
-            STATE_ENTER_MODULE enter_module "__unseen_state_v1" (record: state) -> void;
+            STATE_ENTER_MODULE enter_module "__unseen_state_v2" (record: state) -> void;
             /// That module leaves the process.
-            STATE_LEAVE_MODULE leave_module "__unseen_state_leave_v1" (record: state) -> void;
-            /// A unit is called, with these arguments as 64-bit words. Gives 0 in the program, and in a copy of it the number of the
-            /// unit's test that is to be run there, from 1.
-            STATE_CALL call "__unseen_state_call" (record: state, unit: i32, arguments: any, count: i32) -> i32;
+            STATE_LEAVE_MODULE leave_module "__unseen_state_leave_v2" (record: state) -> void;
+            /// A unit is called, with these arguments as 64-bit words, or in this state. `hits` is where the thread counts calls that did
+            /// not have to ask; null if there are none. Gives what is to be done, see [`unseen_abi::state::AFTER`].
+            STATE_CALL call "__unseen_state_call" (record: state, unit: i32, words: any, count: i32, hits: any) -> i32;
+            /// The unit is about to return, and tests are due: `words` is as the call left it. Gives 0 in the program, and in a copy of it
+            /// the number of the test that is to be run there.
+            STATE_AFTER after "__unseen_state_after" (record: state, unit: i32, words: any) -> i32;
             /// The test is over, and this is what it found: 0 is that something is wrong. Does not return.
             STATE_VERDICT verdict "__unseen_state_verdict" (verdict: i32) -> void;
+            /// In a copy of the process: a unit is about to be called, and what it does is to be compared with what it does in another copy.
+            STATE_COMPARE compare "__unseen_state_compare" (record: state, unit: i32, words: any, count: i32) -> void;
+            /// It has returned, with a result of so many bytes. Does not return.
+            STATE_COMPARED compared "__unseen_state_compared" (result: any, size: i64) -> void;
         }
     };
 }

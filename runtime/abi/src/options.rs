@@ -46,7 +46,10 @@ options! {
     ACCESS_SECONDS "UNSEEN_ACCESS_SECONDS" Program "a number" "no limit" "After so many seconds of a process no more calls are watched.";
     ACCESS_EFFORT "UNSEEN_ACCESS_EFFORT" Program "per cent" "25" "Beyond the first fifth of a second, so much of a process's own CPU time is spent on watching; 100 is no limit.";
     SANDBOX "UNSEEN_SANDBOX" Program "strict, best" "strict" "What a test in the running program is protected by. strict: where the kernel has no Landlock or no seccomp, tests are not run, and that is said. best: they are run with what there is.";
-    POLICY "UNSEEN_POLICY" Program "unseen, always, never" "unseen" "When tests that are attached to functions run: in states that no test has seen, at each call, or never.";
+    POLICY "UNSEEN_POLICY" Program "unseen, always, never, watch" "unseen" "When tests that are attached to functions run: in states that no test has seen, at each call, or never. watch: never, but calls in states outside the seen set are recorded, and handed to UNSEEN_RESCUE functions.";
+    UNITS "UNSEEN_UNITS" Program "globs of functions, separated by commas" "all" "Only these functions are tested. One that begins with ! is left out.";
+    SAMPLE "UNSEEN_SAMPLE" Program "a number" "1" "Of so many calls in unseen states one is tested.";
+    BUDGET "UNSEEN_BUDGET" Program "per cent" "no limit" "So much of a process's own CPU time may go into tests of its functions: their CPU time, what the callers wait, and what it takes to recognise states. Functions with few tests so far come first.";
     TEST_SECONDS "UNSEEN_TEST_SECONDS" Program "a number" "10" "So long an attached test may take, by the clock and of CPU time.";
     TESTS_AT_ONCE "UNSEEN_TESTS_AT_ONCE" Program "a number" "4" "So many attached tests of a process run at once; a caller waits for the next.";
     SEEN_BYTES "UNSEEN_SEEN_BYTES" Program "a number" "no limit" "The most bytes of a build's seen set. What it forgets is tested again.";

@@ -11,7 +11,7 @@ use crate::tallies::Form;
 /// The section in which programs put descriptors.
 pub const TESTS: &str = "unseen_tests";
 
-/// Attaches a test to a unit. Written by `unseen.h` and the crate `unseen`, read by the pass.
+/// Attaches something to a unit. Written by `unseen.h` and the crate `unseen`, read by the pass.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Descriptor {
@@ -19,11 +19,38 @@ pub struct Descriptor {
     pub unit: *const (),
     /// The linker's name of the unit, or its name in the source, NUL-terminated; or null.
     pub name: *const u8,
-    /// The test: it takes what the unit takes, and gives a truth value, or nothing.
+    /// The function that is attached; null if its kind needs none.
     pub test: *const (),
+    /// A [`Kind`].
+    pub kind: u64,
 }
 
-const _: () = assert!(core::mem::size_of::<Descriptor>() == 24);
+const _: () = assert!(core::mem::size_of::<Descriptor>() == 32);
+
+/// What is attached to a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Kind {
+    /// A test that runs before the unit: it takes what the unit takes, and gives a truth value, or nothing.
+    #[default]
+    Before = 0,
+    /// A test that runs after the unit: it also takes what the unit returned, behind the rest.
+    After = 1,
+    /// No function: the unit is called twice from the same state, and has to do the same.
+    Determinism = 2,
+    /// No test: a function that is called in the program itself, before the unit, in a state that is not among those that were seen,
+    /// if the program is only watched. It takes what the unit takes.
+    Rescue = 3,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::Before, Kind::After, Kind::Determinism, Kind::Rescue];
+
+    /// The kind with that number.
+    pub fn from_number(number: u64) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| *kind as u64 == number)
+    }
+}
 
 // SAFETY: constants.
 unsafe impl Sync for Descriptor {}
@@ -42,12 +69,64 @@ pub struct StateRecord {
     pub sets: Table,
     /// The units.
     pub list: *const Unit,
-    /// Units ask only while this is not 0.
-    pub gate: *mut i32,
+    /// As many desks as units.
+    pub desks: *mut Desk,
+    /// For each test a byte, its [`Kind`].
+    pub kinds: *const u8,
+    /// The units' names in the source, each with a NUL behind it.
+    pub names: *const u8,
+    pub names_length: u64,
+    /// For 0: where the thread that calls it counts the calls of each unit that did not have to ask.
+    pub hits: Option<extern "C" fn(u32) -> usize>,
 }
 
-const _: () = assert!(core::mem::size_of::<StateRecord>() == 80);
+const _: () = assert!(core::mem::size_of::<StateRecord>() == 112);
 const _: () = assert!(core::mem::offset_of!(StateRecord, list) == 64);
+
+/// Where a unit's code looks before it calls the runtime. The runtime writes, the code that the pass put into the unit reads.
+///
+/// A unit whose state is up to 16 bytes has a cache here of states that all its tests have seen, one in each place, which
+/// [`place_of`] tells. A unit with a state of up to 8 bytes has [`NARROW_PLACES`] words; one with more has [`WIDE_PLACES`] of four
+/// words: a number, which is odd while it is written, and the state.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Desk {
+    /// The unit asks only while this is not 0.
+    pub gate: i32,
+    pub reserved: [i32; 15],
+    pub cache: [u64; NARROW_PLACES],
+}
+
+pub const NARROW_PLACES: usize = 64;
+pub const WIDE_PLACES: usize = NARROW_PLACES / WIDE_WORDS;
+pub const WIDE_WORDS: usize = 4;
+
+const _: () = assert!(core::mem::size_of::<Desk>() == 576 && core::mem::offset_of!(Desk, cache) == 64);
+
+/// An odd number without a pattern.
+pub const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// In which place of its cache a state is, among so many (a power of two).
+pub const fn place_of(state: u64, places: usize) -> usize {
+    (state.wrapping_mul(SPREAD) >> (64 - places.trailing_zeros())) as usize
+}
+
+/// One word of a state of two.
+pub const fn folded(low: u64, high: u64) -> u64 {
+    low ^ high.rotate_left(32)
+}
+
+/// What a thread counts of calls whose state was found in the cache is told with the next call of the runtime, at the latest after so
+/// many: a power of two.
+pub const HITS: u32 = 1024;
+
+/// What the hook for a call gives in the program: a function is to be called that rescues the unit;
+pub const RESCUE: i32 = -1;
+/// tests are due when the unit returns. Any other number but 0 is given in a copy of the process: which test is to be run, from 1.
+pub const AFTER: i32 = 1 << 30;
+
+/// Words of room that a unit with tests of the kind [`Kind::After`] has for what is due.
+pub const DUE_WORDS: usize = 4;
 
 /// A unit with tests.
 #[repr(C)]
@@ -63,14 +142,12 @@ pub struct Unit {
     pub tests: u32,
     /// [`OPAQUE`] or 0.
     pub flags: u32,
-    /// How many bytes the state has, if it is these bytes and nothing else, and at most 16; else 0. Parameters come first, each as many
-    /// bytes as the IR's type has, then the places.
+    /// How many bytes the state has, if it is these bytes and nothing else, and at most 16; else 0. Then the hook for a call gets the state
+    /// in place of the arguments: one word, or two if these are more than 8 bytes.
     pub exact: u32,
-    /// For exact states: four bits for each of the first 16 parameters, their size in bytes.
-    pub sizes: u64,
 }
 
-const _: () = assert!(core::mem::size_of::<Unit>() == 40);
+const _: () = assert!(core::mem::size_of::<Unit>() == 32);
 
 /// Flag of a unit: the state does not decide what its tests find. They always run.
 pub const OPAQUE: u32 = 1;

@@ -78,24 +78,76 @@ pub fn cover_reset() {
 ///
 /// Both are paths: of a function, a method, or an instance of a generic one. A unit may have several tests. A test that does not fit its
 /// unit ends the link.
+///
+/// `unseen::attach!(unit, test, after);` runs the test when the unit returns: it also takes what the unit returned, behind the
+/// arguments (a reference to it where that is large).
 #[macro_export]
 macro_rules! attach {
     ($unit:path, $test:path $(,)?) => {
+        $crate::attach!(@ $unit, $test as *const (), 0);
+    };
+    ($unit:path, $test:path, after $(,)?) => {
+        $crate::attach!(@ $unit, $test as *const (), 1);
+    };
+    (@ $unit:path, $test:expr, $kind:literal) => {
         const _: () = {
             #[used]
             #[cfg_attr(target_os = "linux", unsafe(link_section = "unseen_tests"))]
-            static ATTACHED: $crate::Attached = $crate::Attached::new($unit as *const (), $test as *const ());
+            static ATTACHED: $crate::Attached = $crate::Attached::new($unit as *const (), $test, $kind);
         };
     };
 }
 
-/// What [`attach!`] leaves for the compiler: as `unseen_abi::state::Descriptor`.
+/// Asks of a function that it does the same whenever it is called in the same state: `unseen::deterministic!(unit);`.
+///
+/// It is called twice from the same state, each time in a copy of the process, and has failed if it returns something else the second
+/// time, or leaves something else in what it may write.
+#[macro_export]
+macro_rules! deterministic {
+    ($unit:path $(,)?) => {
+        $crate::attach!(@ $unit, ::core::ptr::null(), 2);
+    };
+}
+
+/// Attaches a function that is no test: `unseen::rescue!(unit, handler);`.
+///
+/// In a program that is only watched (`UNSEEN_POLICY=watch`, with a seen set from the lab) it is called before the unit, with its
+/// arguments, in the program itself, when the unit is called in a state outside that set. While states are collected (any other policy) it is
+/// never called.
+#[macro_export]
+macro_rules! rescue {
+    ($unit:path, $handler:path $(,)?) => {
+        $crate::attach!(@ $unit, $handler as *const (), 3);
+    };
+}
+
+/// Attaches the function below, a test, to the function `of`, its unit: the same as [`attach!`].
+///
+/// ```
+/// pub fn area(width: u32, height: u32) -> u32 {
+///     width * height
+/// }
+///
+/// #[unseen::test(of = area)]
+/// fn area_is_symmetric(width: u32, height: u32) -> bool {
+///     area(width, height) == area(height, width)
+/// }
+///
+/// #[unseen::test(of = area, after)]
+/// fn area_can_be_divided(width: u32, _height: u32, area: u32) -> bool {
+///     width == 0 || area % width == 0
+/// }
+/// ```
+pub use unseen_attribute::test;
+
+/// What these macros leave for the compiler: as `unseen_abi::state::Descriptor`.
 #[doc(hidden)]
 #[repr(C)]
 pub struct Attached {
     unit: *const (),
     name: *const u8,
     test: *const (),
+    kind: u64,
 }
 
 // SAFETY: constants, which nobody reads at run time.
@@ -103,7 +155,7 @@ unsafe impl Sync for Attached {}
 
 impl Attached {
     #[doc(hidden)]
-    pub const fn new(unit: *const (), test: *const ()) -> Attached {
-        Attached { unit, name: core::ptr::null(), test }
+    pub const fn new(unit: *const (), test: *const (), kind: u64) -> Attached {
+        Attached { unit, name: core::ptr::null(), test, kind }
     }
 }

@@ -21,7 +21,17 @@ fn run(c: Option<&str>) -> i32 {
         succeed(command.arg(source).args(arguments));
     };
     rustc(&api.join("../abi/src/lib.rs"), &["--crate-type=rlib", "--crate-name=unseen_abi"]);
-    let library = ["--crate-type=rlib", "--crate-name=unseen", "--cfg=unseen", "--extern=unseen_abi"];
+    rustc(
+        &api.join("attribute/src/lib.rs"),
+        &["--crate-type=proc-macro", "--crate-name=unseen_attribute", "--extern=proc_macro"],
+    );
+    let library = [
+        "--crate-type=rlib",
+        "--crate-name=unseen",
+        "--cfg=unseen",
+        "--extern=unseen_abi",
+        "--extern=unseen_attribute",
+    ];
     rustc(&api.join("src/lib.rs"), &[&library[..], &["-Dwarnings", "--check-cfg=cfg(unseen)"]].concat());
     let program = directory.join("program.rs");
     let source = "fn main() { let active = unseen::active(); unseen::cover_reset(); \

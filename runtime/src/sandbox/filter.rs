@@ -154,7 +154,8 @@ impl Filter {
             filter.push(RETURN, ALLOW);
             filter.push(RETURN, trap(Why::Refused));
         });
-        for call in [k::__NR_kill, k::__NR_rt_sigqueueinfo] {
+        // Its own memory, for whoever does not know whether it is there.
+        for call in [k::__NR_kill, k::__NR_rt_sigqueueinfo, k::__NR_process_vm_readv] {
             self.only_if(call, 0, &[process]);
         }
         self.group(&[k::__NR_tkill], |filter| {

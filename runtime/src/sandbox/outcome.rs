@@ -26,6 +26,8 @@ pub enum Fail {
     Verdict,
     /// It ended the process.
     Exited(u32),
+    /// Of two copies that were to do the same one did something else.
+    Differs,
 }
 
 /// Why a test could not be run to its end.
@@ -181,6 +183,10 @@ pub struct Report<'a> {
     pub cpu_ns: u64,
     /// So long the program's thread stood still.
     pub stall_ns: u64,
+    /// CPU time of the supervisor.
+    pub own_ns: u64,
+    /// What a test that passed told with [`leave_with`](super::leave_with).
+    pub told: [u64; 2],
     /// The end of what it wrote to standard output and error.
     pub output: &'a [u8],
     pub missing: Missing,

@@ -234,7 +234,9 @@ impl Slot {
             let wall_ns = sys::monotonic_time().saturating_sub(start.started);
             let (test, stall_ns) = (start.job.test, self.stall());
             let missing = Missing::OUTPUT;
-            (start.finish)(&start.job, &Report { outcome, test, wall_ns, cpu_ns: 0, stall_ns, output: &[], missing });
+            let (cpu_ns, own_ns, told, output) = (0, 0, [0; 2], &[][..]);
+            let report = Report { outcome, test, wall_ns, cpu_ns, stall_ns, own_ns, told, output, missing };
+            (start.finish)(&start.job, &report);
         }
         self.free();
     }

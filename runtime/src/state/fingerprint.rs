@@ -3,18 +3,18 @@
 //! In: what the pass told of the unit, and its arguments. Out: a [`State`]; the same for two calls only if what the unit and its tests
 //! read was the same in both. It never writes, and whatever pointers say, it never faults.
 //!
-//! A state of a few bytes at fixed places is these bytes. Any other is a hash of what its places hold, in the order of the set.
+//! A state of a few bytes at fixed places is these bytes, which the unit's own code gathers. Any other is a hash of what its places hold, in the order of the set.
 //! Where things lie does not count, only what leads where: places that overlap are one *island*, and a pointer that the set follows
 //! counts as the number of its island, in the order in which they are met, and how far inside it points. What may be written belongs
 //! to islands, too: whether a write changes what is read depends on it. A pointer that nobody follows counts as the number it is.
 
 use super::hash::Hash;
 use crate::sys;
-use unseen_abi::sets::{Extent, Lies, Offset, Path, Place, Sets};
+use unseen_abi::sets::{Extent, Lies, Offset, Path, Sets};
 use unseen_abi::state::{OPAQUE, StateRecord, Unit};
 
 /// How many pieces of memory a state may have.
-const RANGES: usize = 96;
+pub const RANGES: usize = 96;
 /// How many pointers a path may stand for.
 const POINTERS: usize = 64;
 /// How many bytes a piece may have.
@@ -34,29 +34,41 @@ pub enum State {
     Wide(u128),
 }
 
-/// The state of a unit; none if it can't be told, or does not decide what tests find.
+/// The state of a unit; none if it can't be told, or does not decide what tests find. `words` are its arguments, or, if it is
+/// exact, what its code found to be its state.
 ///
 /// # Safety
 /// The record is what the pass wrote, and its module stays.
-pub unsafe fn state(record: &StateRecord, number: u32, unit: &Unit, arguments: &[u64]) -> Option<State> {
+pub unsafe fn state(record: &StateRecord, number: u32, unit: &Unit, words: &[u64]) -> Option<State> {
     if unit.flags & OPAQUE != 0 {
         return None;
     }
+    match (unit.exact, words) {
+        (0, _) => {}
+        (1..=8, [state]) => return Some(State::Narrow(*state)),
+        (_, [low, high]) => return Some(State::Wide(u128::from(*high) << 64 | u128::from(*low))),
+        _ => return None,
+    }
     // SAFETY: the caller's promise.
-    let sets = unsafe { record.sets.sets() };
-    let work = Work {
-        record,
-        sets,
-        arguments,
-        process: sys::process_id(),
-        ranges: [Range { start: 0, length: 0, island: 0 }; RANGES],
-        count: 0,
-        words: [0; RANGES],
-        word_count: 0,
-        islands: 0,
-    };
-    let (reads, writes) = (number.checked_mul(2)?, number.checked_mul(2)?.checked_add(1)?);
-    if unit.exact > 0 { work.exact(unit, reads) } else { work.hashed(unit, reads, writes) }
+    let work = unsafe { Work::new(record, words) };
+    work.hashed(unit, number.checked_mul(2)?, number.checked_mul(2)?.checked_add(1)?)
+}
+
+/// Gives `piece` what a unit with these arguments may write: where it lies, and how long it is. None if that is not known.
+///
+/// # Safety
+/// As [`state`].
+pub unsafe fn written(
+    record: &StateRecord,
+    number: u32,
+    arguments: &[u64],
+    piece: &mut dyn FnMut(usize, usize),
+) -> Option<()> {
+    // SAFETY: the caller's promise.
+    let mut work = unsafe { Work::new(record, arguments) };
+    work.collect(number.checked_mul(2)?.checked_add(1)?)?;
+    work.ranges.iter().take(work.count).for_each(|range| piece(range.start, range.length));
+    Some(())
 }
 
 /// Bytes of memory.
@@ -112,33 +124,22 @@ struct Work<'a> {
     islands: usize,
 }
 
-impl Work<'_> {
-    fn exact(self, unit: &Unit, set: u32) -> Option<State> {
-        let (mut value, mut bytes) = (0_u128, 0_u32);
-        let mut put = |word: u64, size: u32| {
-            let mask = if size >= 8 { u64::MAX } else { (1 << (8 * size)) - 1 };
-            value |= u128::from(word & mask).checked_shl(8 * bytes).unwrap_or(0);
-            bytes += size;
-        };
-        for i in (0..16).filter(|i| unit.params >> i & 1 == 1) {
-            put(*self.arguments.get(i)?, (unit.sizes >> (4 * i) & 15) as u32);
+impl<'a> Work<'a> {
+    /// # Safety
+    /// As [`state`].
+    unsafe fn new(record: &'a StateRecord, arguments: &'a [u64]) -> Work<'a> {
+        Work {
+            record,
+            // SAFETY: the caller's promise.
+            sets: unsafe { record.sets.sets() },
+            arguments,
+            process: sys::process_id(),
+            ranges: [Range { start: 0, length: 0, island: 0 }; RANGES],
+            count: 0,
+            words: [0; RANGES],
+            word_count: 0,
+            islands: 0,
         }
-        for n in 0..self.sets.unit(set)?.places {
-            let Place { path, offset: Offset::At(at), extent: Extent::Bytes(size) } = self.sets.place(set, n)? else {
-                return None;
-            };
-            let Path::Global(global) = self.sets.path(path)? else { return None };
-            let address = self.global(global)?.wrapping_add_signed(at as isize);
-            for start in (0..size as usize).step_by(WORD) {
-                let length = (size as usize - start).min(WORD);
-                let mut word = [0];
-                if sys::read_memory(self.process, address.wrapping_add(start), &mut word, length) != length {
-                    return None;
-                }
-                put(u64::from_le(word[0]), length as u32);
-            }
-        }
-        Some(if unit.exact <= 8 { State::Narrow(value as u64) } else { State::Wide(value) })
     }
 
     fn hashed(mut self, unit: &Unit, reads: u32, writes: u32) -> Option<State> {

@@ -1,5 +1,6 @@
 //! The hooks of programs with tests.
 
+use super::{calls, compare};
 use crate::define::define_hooks;
 use crate::{run, sandbox};
 use unseen_abi::state::StateRecord;
@@ -21,12 +22,31 @@ mod answer {
         super::super::leave_module(record);
     }
 
-    pub fn call(record: *const StateRecord, unit: i32, arguments: usize, count: i32) -> i32 {
+    pub fn call(record: *const StateRecord, unit: i32, words: usize, count: i32, hits: usize) -> i32 {
         // SAFETY: as above; the code that calls is the module's own.
         let Some(record) = (unsafe { record.as_ref() }) else { return 0 };
-        // SAFETY: so many words lie there, on the caller's stack.
-        let arguments = unsafe { core::slice::from_raw_parts(arguments as *const u64, count as usize) };
-        super::super::call(record, unit as u32, arguments) as i32
+        calls::call(record, unit as u32, words as *mut u64, count as usize, hits as *mut u32)
+    }
+
+    pub fn after(record: *const StateRecord, unit: i32, words: usize) -> i32 {
+        // SAFETY: as above.
+        unsafe { record.as_ref() }.map_or(0, |record| calls::after(record, unit as u32, words as *const u64))
+    }
+
+    pub fn compare(record: *const StateRecord, unit: i32, words: usize, count: i32) {
+        // SAFETY: as above.
+        let Some(record) = (unsafe { record.as_ref() }) else { return };
+        // SAFETY: so many words lie there, on the caller's stack; the module is there.
+        unsafe {
+            let arguments = core::slice::from_raw_parts(words as *const u64, count as usize);
+            compare::begin(record, unit as u32, arguments);
+        }
+    }
+
+    pub fn compared(result: usize, size: u64) {
+        if sandbox::is_test() {
+            compare::end(result, size as usize);
+        }
     }
 
     pub fn verdict(verdict: i32) {

@@ -8,33 +8,37 @@
 //! A state counts as seen when its test has come to an end, not before: what could not be run is tried again at another call. While a test
 //! is under way, other calls in the same state don't start it again ([`flights`]).
 
+mod budget;
+mod calls;
+mod compare;
+mod desks;
 mod fingerprint;
 mod flights;
 mod hash;
 mod hooks;
 mod settings;
+mod units;
 
 use crate::run::Run;
-use crate::sandbox::{self, Fail, Job, Outcome, Report, Side};
+use crate::sandbox::{self, Fail, Job, Outcome, Report};
 use crate::scratch::Scratch;
 use crate::seen::{Narrow, Seen, Wide};
 use crate::tallies::{self, Tallies};
 use crate::text::Text;
-use crate::{arena, fork, maps, run, sink, sys};
+use crate::{arena, environment, fork, maps, run, sink, sys};
 use core::ffi::CStr;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use fingerprint::State;
-use flights::Flight;
+use flights::{Flight, Landing};
 use settings::{Policy, Settings};
-use unseen_abi::event::Kind;
-use unseen_abi::state::{FILE, StateRecord, Tally, Unit};
+use unseen_abi::event;
+use unseen_abi::options;
+use unseen_abi::state::{FILE, Kind, StateRecord, Tally, Unit};
 use unseen_abi::store;
 
 /// So many tests are told of one by one that could not be run to their end; the others are counted.
 const TOLD: u64 = 16;
-/// How long a caller waits before it looks again whether there is room for another test, in ns.
-const PAUSE: i64 = 50_000;
 
 /// A module with tests.
 pub struct Module {
@@ -45,6 +49,8 @@ pub struct Module {
     settings: Settings,
     /// Where tests may write.
     scratch: &'static CStr,
+    /// Whether it has not left.
+    is_here: AtomicBool,
     next: *const Module,
 }
 
@@ -56,20 +62,26 @@ static CHILDREN: fork::Handler = fork::Handler::new(child);
 extern "C" fn child() {
     if !sandbox::is_test() {
         flights::forget();
+        budget::forget();
+        modules().for_each(calls::forget_hits);
     }
 }
 
-fn module(record: *const StateRecord) -> Option<&'static Module> {
+/// All that there ever were.
+fn modules_ever() -> impl Iterator<Item = &'static Module> {
     // SAFETY: null, or an entry that lives for ever.
-    let mut next = unsafe { MODULES.load(Ordering::Acquire).as_ref() };
-    while let Some(module) = next {
-        if ptr::eq(module.record, record) {
-            return Some(module);
-        }
-        // SAFETY: as above.
-        next = unsafe { module.next.as_ref() };
-    }
-    None
+    let first = unsafe { MODULES.load(Ordering::Acquire).as_ref() };
+    // SAFETY: as above.
+    core::iter::successors(first, |module| unsafe { module.next.as_ref() })
+}
+
+/// Those whose code and data are there.
+fn modules() -> impl Iterator<Item = &'static Module> {
+    modules_ever().filter(|module| module.is_here.load(Ordering::SeqCst))
+}
+
+fn module(record: *const StateRecord) -> Option<&'static Module> {
+    modules().find(|module| ptr::eq(module.record, record))
 }
 
 /// A module enters: its units ask from now on.
@@ -77,15 +89,32 @@ fn enter_module(run: &'static Run, record: &'static StateRecord) {
     if (record.size as usize) < size_of::<StateRecord>() {
         return;
     }
-    if module(record).filter(|known| known.id == record.id).is_none() && add(run, record).is_none() {
-        return;
-    }
-    let open = module(record).is_some_and(|known| known.settings.policy != Policy::Never);
-    // SAFETY: the module's own variable, which only we write.
-    unsafe { record.gate.write_volatile(i32::from(open)) };
+    let known = modules_ever().find(|known| ptr::eq(known.record, record) && known.id == record.id);
+    let Some(module) = known.or_else(|| add(run, record)) else { return };
+    module.is_here.store(true, Ordering::SeqCst);
+    let open = module.settings.policy != Policy::Never;
+    environment::with_variables(|variables| {
+        let mut values = variables.filter_map(|variable| environment::value(variable, &options::UNITS));
+        let globs = values.next().unwrap_or_default();
+        let names = units::names(names(record)).chain(core::iter::repeat(&[][..]));
+        for ((number, unit), name) in (0..).zip(units(record)).zip(names) {
+            if let Some(desk) = desks::of(record, number) {
+                desk.prepare(unit, open && units::is_chosen(globs, name));
+            }
+        }
+    });
 }
 
-fn add(run: &'static Run, record: &'static StateRecord) -> Option<()> {
+/// The names of its units.
+fn names(record: &StateRecord) -> &[u8] {
+    if record.names.is_null() {
+        return &[];
+    }
+    // SAFETY: the constant that the pass emitted.
+    unsafe { core::slice::from_raw_parts(record.names, record.names_length as usize) }
+}
+
+fn add(run: &'static Run, record: &'static StateRecord) -> Option<&'static Module> {
     let settings = settings::read();
     let mut scratch = Scratch::map().ok()?;
     let scratch = &mut *scratch;
@@ -110,14 +139,16 @@ fn add(run: &'static Run, record: &'static StateRecord) -> Option<()> {
     // SAFETY: fresh memory of that size and alignment, which nobody else knows yet.
     unsafe {
         let next = ptr::null();
-        place.write(Module { record, id: record.id, tallies, seen, settings, scratch: directory, next });
+        let is_here = AtomicBool::new(false);
+        place.write(Module { record, id: record.id, tallies, seen, settings, scratch: directory, is_here, next });
     }
     let mut first = MODULES.load(Ordering::Acquire);
     loop {
         // SAFETY: as above.
         unsafe { (*place.as_ptr()).next = first };
         match MODULES.compare_exchange(first, place.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return Some(()),
+            // SAFETY: from now on it lives for ever.
+            Ok(_) => return Some(unsafe { place.as_ref() }),
             Err(newer) => first = newer,
         }
     }
@@ -140,8 +171,11 @@ fn open_seen(run: &'static Run, record: &StateRecord, settings: &Settings, scrat
 /// That module leaves.
 fn leave_module(record: *const StateRecord) {
     if let Some(known) = module(record) {
-        // SAFETY: the module's own variable; it is still there.
-        unsafe { (*known.record).gate.write_volatile(0) };
+        desks::all(known.record()).for_each(|desk| desk.close());
+        if !sandbox::is_test() {
+            calls::count_all_hits(known);
+        }
+        known.is_here.store(false, Ordering::SeqCst);
     }
 }
 
@@ -153,64 +187,25 @@ fn units(record: &StateRecord) -> &[Unit] {
     unsafe { core::slice::from_raw_parts(record.list, record.units as usize) }
 }
 
-/// A unit is called. Which of its tests is to be run, from 1, if this is the copy for it; else 0.
-fn call(record: &'static StateRecord, number: u32, arguments: &[u64]) -> u32 {
-    if sandbox::is_test() {
-        return 0;
-    }
-    let Some(module) = module(record) else { return 0 };
-    let Some(unit) = units(record).get(number as usize) else { return 0 };
-    // SAFETY: what the pass wrote stays while its module's code runs.
-    let state = match module.settings.policy {
-        Policy::Never => return 0,
-        // SAFETY: as above.
-        Policy::Unseen | Policy::Always => unsafe { fingerprint::state(record, number, unit, arguments) },
-    };
-    for which in 0..unit.tests {
-        if start(module, unit.first + which, state) == Side::Test {
-            return which + 1;
-        }
-    }
-    0
-}
-
-/// Starts a test unless its state was seen.
-fn start(module: &'static Module, test: u32, state: Option<State>) -> Side {
-    module.tallies.add(test, Tally::Calls, 1);
-    let is_seen = state.is_some_and(|state| module.has_seen(test, state));
-    if is_seen && module.settings.policy == Policy::Unseen {
-        return Side::Host;
-    }
-    let waited = sys::time();
-    let mut is_counted = is_seen;
-    loop {
-        let Some(flight) = Flight::begin(module, test, state) else {
-            // The same is under way already.
-            return Side::Host;
-        };
-        if !is_counted {
-            is_counted = true;
-            module.tallies.add(test, if state.is_some() { Tally::Unseen } else { Tally::Untold }, 1);
-        }
-        let job = Job { test, data: flight.number(), scratch: module.scratch };
-        let side = sandbox::split(&module.settings.limits, &job, finish);
-        if side == Side::Host {
-            module.tallies.add(test, Tally::Started, 1);
-        }
-        if matches!(side, Side::Host | Side::Test) {
-            return side;
-        }
-        flight.end();
-        let patience = module.settings.limits.deadline_ns.saturating_mul(2);
-        if side != Side::Busy || sys::time().saturating_sub(waited) > patience {
-            module.tallies.add(test, Tally::Skipped, 1);
-            return side;
-        }
-        sys::sleep(PAUSE);
-    }
-}
-
 impl Module {
+    fn record(&self) -> &'static StateRecord {
+        // SAFETY: it is asked only of modules that are there.
+        unsafe { &*self.record }
+    }
+
+    /// The numbers of its tests.
+    fn tests(&self) -> impl Iterator<Item = u32> + use<> {
+        0..units(self.record()).iter().map(|unit| unit.tests).sum()
+    }
+
+    /// What kind the test with that number is.
+    fn kind(&self, test: u32) -> Kind {
+        let kinds = self.record().kinds;
+        // SAFETY: the constant that the pass emitted has a byte for each test.
+        let number = if kinds.is_null() { 0 } else { unsafe { *kinds.add(test as usize) } };
+        Kind::from_number(number.into()).unwrap_or_default()
+    }
+
     fn has_seen(&self, test: u32, state: State) -> bool {
         match state {
             State::Narrow(state) => self.seen.contains(Narrow { unit: test, state }),
@@ -228,10 +223,25 @@ impl Module {
 
 /// A test is over. Runs in the supervisor.
 fn finish(job: &Job, report: &Report<'_>) {
-    let Some(flight) = Flight::of(job.data) else { return };
+    let Some((flight, copy)) = Flight::of(job.data) else { return };
     let (module, test, state) = (flight.module(), job.test, flight.state());
     let Some(module) = module else { return flight.end() };
-    let tally = match report.outcome {
+    module.tallies.add(test, Tally::Stall, report.stall_ns);
+    module.tallies.add(test, Tally::Wall, report.wall_ns);
+    module.tallies.add(test, Tally::Cpu, report.cpu_ns);
+    budget::spend(report.stall_ns.saturating_add(report.cpu_ns).saturating_add(report.own_ns));
+    let Landing { outcome, is_last } = flight.land(copy, report.outcome, report.told);
+    if let Some(outcome) = outcome {
+        conclude(module, test, state, outcome, report);
+    }
+    if is_last {
+        flight.end();
+    }
+}
+
+/// What a test has come to is known.
+fn conclude(module: &Module, test: u32, state: Option<State>, outcome: Outcome, report: &Report<'_>) {
+    let tally = match outcome {
         Outcome::Pass => Tally::Passed,
         // What an assertion ends is what the test says.
         Outcome::Fail(_) | Outcome::Crash { signal: ABORT, .. } => Tally::Failed,
@@ -240,37 +250,53 @@ fn finish(job: &Job, report: &Report<'_>) {
         Outcome::Environment(_) => Tally::Hindered,
     };
     let before = module.tallies.add(test, tally, 1);
-    module.tallies.add(test, Tally::Stall, report.stall_ns);
-    module.tallies.add(test, Tally::Wall, report.wall_ns);
-    module.tallies.add(test, Tally::Cpu, report.cpu_ns);
     if let (Some(state), false) = (state, tally == Tally::Hindered) {
         module.note_seen(test, state);
     }
-    flight.end();
     if tally != Tally::Passed && (tally != Tally::Hindered || before < TOLD) {
-        tell(module, test, state, report);
+        tell(module, test, state, outcome, report);
     }
+}
+
+/// A call in a state outside the seen set, while the program is only watched; `before` of them there were for this unit.
+fn tell_strange(module: &Module, test: u32, state: State, is_rescued: bool, before: u64) {
+    if before >= TOLD {
+        return;
+    }
+    let text = if is_rescued { &b"strange rescued"[..] } else { b"strange" };
+    append(module, test, Some(state), 0, &[], |out| out.bytes(text));
 }
 
 /// The signal by which `abort` ends a process.
 const ABORT: u32 = 6;
 
 /// Appends what became of a test to the event log.
-fn tell(module: &Module, test: u32, state: Option<State>, report: &Report<'_>) {
+fn tell(module: &Module, test: u32, state: Option<State>, came_to: Outcome, report: &Report<'_>) {
+    append(module, test, state, report.missing.0, report.output, |text| outcome(text, came_to));
+}
+
+fn append(
+    module: &Module,
+    test: u32,
+    state: Option<State>,
+    missing: u32,
+    output: &[u8],
+    outcome: impl FnOnce(Text<'_>) -> Text<'_>,
+) {
     let (Some(run), Ok(mut scratch)) = (run::decided(), Scratch::map()) else { return };
     let scratch = &mut *scratch;
-    let _ = sink::append(run, Kind::Test, &mut scratch.path, &mut scratch.record, |text| {
+    let _ = sink::append(run, event::Kind::Test, &mut scratch.path, &mut scratch.record, |text| {
         let text = text.decimal(sys::time()).bytes(b"\0").decimal(sys::process_id().into()).bytes(b"\0");
         let text = text.hex_bytes(&module.id).bytes(b"\0").decimal(test.into()).bytes(b"\0");
-        let text = outcome(text, report.outcome).bytes(b"\0");
+        let text = outcome(text).bytes(b"\0");
         let text = match state {
             None => text,
             Some(State::Narrow(state)) => text.hex_bytes(&state.to_be_bytes()),
             Some(State::Wide(state)) => text.hex_bytes(&state.to_be_bytes()),
         };
-        let text = text.bytes(b"\0").decimal(report.missing.0.into()).bytes(b"\0");
+        let text = text.bytes(b"\0").decimal(missing.into()).bytes(b"\0");
         // The log's fields are separated by zero bytes.
-        report.output.iter().filter(|b| **b != 0).fold(text, |text, byte| text.bytes(&[*byte]))
+        output.iter().filter(|b| **b != 0).fold(text, |text, byte| text.bytes(&[*byte]))
     });
 }
 
@@ -278,6 +304,7 @@ fn outcome(text: Text<'_>, outcome: Outcome) -> Text<'_> {
     match outcome {
         Outcome::Pass => text.bytes(b"pass"),
         Outcome::Fail(Fail::Verdict) => text.bytes(b"fail"),
+        Outcome::Fail(Fail::Differs) => text.bytes(b"fail what it did the second time differs"),
         Outcome::Fail(Fail::Exited(code)) => text.bytes(b"fail exited with ").decimal(code.into()),
         Outcome::Crash { signal: ABORT, .. } => text.bytes(b"fail aborted"),
         Outcome::Crash { signal, address: None } => text.bytes(b"crash signal ").decimal(signal.into()),

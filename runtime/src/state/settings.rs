@@ -1,5 +1,6 @@
 //! What the environment says about tests.
 
+use super::budget;
 use crate::environment::{self, number, value};
 use crate::sandbox::{self, Limits};
 use unseen_abi::options;
@@ -12,6 +13,8 @@ pub enum Policy {
     /// At each call.
     Always,
     Never,
+    /// Never; but what is strange is recorded.
+    Watch,
 }
 
 /// What holds for a module.
@@ -21,6 +24,10 @@ pub struct Settings {
     pub limits: Limits,
     /// The most bytes of the seen set; 0 is no limit.
     pub seen_bytes: u64,
+    /// Of so many calls in unseen states one is tested.
+    pub sample: u64,
+    /// What tests may cost, in parts of [`budget::WHOLE`]; 0 is no limit.
+    pub budget: u64,
 }
 
 /// Reads it.
@@ -31,18 +38,22 @@ pub fn read() -> Settings {
 
 fn from_variables(variables: &mut dyn Iterator<Item = &[u8]>, strict: bool) -> Settings {
     let limits = Limits { deadline_ns: 0, cpu_seconds: 0, memory_bytes: 1 << 30, at_once: 4, strict };
-    let mut settings = Settings { policy: Policy::Unseen, limits, seen_bytes: 0 };
+    let mut settings = Settings { policy: Policy::Unseen, limits, seen_bytes: 0, sample: 1, budget: 0 };
     let (mut policy, mut seconds, mut at_once, mut seen) = (None, None, None, None);
+    let (mut sample, mut share) = (None, None);
     for variable in variables {
         // The first definition counts, as for `getenv`.
         policy = policy.or(value(variable, &options::POLICY));
         seconds = seconds.or(value(variable, &options::TEST_SECONDS));
         at_once = at_once.or(value(variable, &options::TESTS_AT_ONCE));
         seen = seen.or(value(variable, &options::SEEN_BYTES));
+        sample = sample.or(value(variable, &options::SAMPLE));
+        share = share.or(value(variable, &options::BUDGET));
     }
     settings.policy = match policy {
         Some(b"always") => Policy::Always,
         Some(b"never") => Policy::Never,
+        Some(b"watch") => Policy::Watch,
         _ => Policy::Unseen,
     };
     let or = |value: Option<&[u8]>, default: u64| value.and_then(number).filter(|n| *n > 0).unwrap_or(default);
@@ -51,7 +62,23 @@ fn from_variables(variables: &mut dyn Iterator<Item = &[u8]>, strict: bool) -> S
     settings.limits.cpu_seconds = seconds;
     settings.limits.at_once = or(at_once, 4).min(u32::MAX.into()) as u32;
     settings.seen_bytes = or(seen, 0);
+    settings.sample = or(sample, 1);
+    settings.budget = share.and_then(percent).unwrap_or(0);
     settings
+}
+
+/// `1%`, `1` or `0.5%`, in parts of [`budget::WHOLE`]; at least one of them.
+fn percent(text: &[u8]) -> Option<u64> {
+    let text = text.strip_suffix(b"%").unwrap_or(text);
+    let dot = text.iter().position(|b| *b == b'.').unwrap_or(text.len());
+    let (whole, rest) = (text.get(..dot)?, text.get(dot + 1..).unwrap_or_default());
+    let mut parts = number(whole)?.checked_mul(budget::WHOLE / 100)?;
+    let mut unit = budget::WHOLE / 1000;
+    for digit in rest {
+        parts = parts.checked_add(number(&[*digit])?.checked_mul(unit)?)?;
+        unit /= 10;
+    }
+    Some(parts.max(1))
 }
 
 #[cfg(test)]
@@ -67,6 +94,8 @@ mod tests {
         let settings = of(&["UNSEEN_POLICY=sometimes", "UNSEEN_TEST_SECONDS=x", "UNSEEN_TESTS_AT_ONCE=0"]);
         assert_eq!((settings.policy, settings.limits.deadline_ns), (Policy::Unseen, 10_000_000_000));
         assert_eq!((settings.limits.at_once, settings.seen_bytes), (4, 0));
+        assert_eq!((settings.sample, settings.budget), (1, 0));
+        assert_eq!(of(&["UNSEEN_BUDGET=much", "UNSEEN_SAMPLE=0"]).budget, 0);
     }
 
     #[test]
@@ -76,5 +105,10 @@ mod tests {
         let settings = of(&variables);
         assert_eq!((settings.policy, settings.limits.cpu_seconds), (Policy::Always, 3));
         assert_eq!((settings.limits.at_once, settings.seen_bytes), (7, 100));
+        assert_eq!(of(&["UNSEEN_POLICY=watch"]).policy, Policy::Watch);
+        for (text, parts) in [("1%", 1000), ("1", 1000), ("0.5%", 500), ("0.05", 50), ("12.25%", 12_250), ("0%", 1)] {
+            assert_eq!(of(&[&format!("UNSEEN_BUDGET={text}")]).budget, parts, "{text}");
+        }
+        assert_eq!(of(&["UNSEEN_SAMPLE=20"]).sample, 20);
     }
 }

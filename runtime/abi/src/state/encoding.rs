@@ -1,5 +1,6 @@
 //! Written by the pass, read by the driver: which tests belong to which unit.
 
+use super::Kind;
 use crate::codec::{Damaged, Reader, Writer};
 use crate::records::{Error, Form};
 
@@ -26,12 +27,13 @@ pub struct Attached {
 /// A test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Test {
-    /// Index into the manifest's functions.
+    /// Index into the manifest's functions; the unit's own if its kind has no function.
     pub function: u32,
+    pub kind: Kind,
 }
 
 /// How they are written.
-const FORM: Form = Form { what: "list of tests", magic: *b"UNSEENUN", version: 1 };
+const FORM: Form = Form { what: "list of tests", magic: *b"UNSEENUN", version: 2 };
 
 impl Attachments {
     /// The record as bytes.
@@ -40,7 +42,10 @@ impl Attachments {
         w.0.extend(self.id);
         w.list(&self.units, |w, u| {
             w.int(u64::from(u.function));
-            w.list(&u.tests, |w, t| w.int(u64::from(t.function)));
+            w.list(&u.tests, |w, t| {
+                w.int(u64::from(t.function));
+                w.int(t.kind as u64);
+            });
             w.text(&u.opaque);
         });
         FORM.frame(w)
@@ -54,7 +59,9 @@ impl Attachments {
     fn decode(r: &mut Reader) -> Result<Attachments, Damaged> {
         let unit = |r: &mut Reader| {
             let function = r.int32()?;
-            let tests = r.list(|r| Ok(Test { function: r.int32()? }))?;
+            let test =
+                |r: &mut Reader| Ok(Test { function: r.int32()?, kind: Kind::from_number(r.int()?).ok_or(Damaged)? });
+            let tests = r.list(test)?;
             Ok(Attached { function, tests, opaque: r.text()? })
         };
         Ok(Attachments { id: r.array()?, units: r.list(unit)? })
@@ -67,8 +74,11 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let unit =
-            Attached { function: 3, tests: vec![Test { function: 7 }, Test { function: 1 }], opaque: "time".into() };
+        let unit = Attached {
+            function: 3,
+            tests: Kind::ALL.map(|kind| Test { function: 7, kind }).into(),
+            opaque: "time".into(),
+        };
         let all = Attachments { id: [9; 16], units: vec![unit, Attached::default()] };
         let bytes = [all.encode(), Attachments::default().encode()].concat();
         assert_eq!(Attachments::decode_all(&bytes).unwrap(), [all, Attachments::default()]);

@@ -1,7 +1,7 @@
 use super::*;
 use std::collections::HashMap;
 use unseen_abi::deps;
-use unseen_abi::sets::{Table, words};
+use unseen_abi::sets::{Place, Table, words};
 
 /// Sets as the pass writes them, for one unit.
 struct Told {
@@ -15,15 +15,26 @@ fn told(paths: Vec<deps::Path>, reads: &[Place], writes: &[Place]) -> Told {
     };
     let functions = [reads, writes].map(|p| deps::Function { reads: items(p), ..deps::Function::default() });
     let words = words(&deps::Deps { paths, functions: functions.into(), ..deps::Deps::default() }, &[]);
-    Told { words, unit: Unit { params: 0, pointers: 0, first: 0, tests: 1, flags: 0, exact: 0, sizes: 0 } }
+    Told { words, unit: Unit { params: 0, pointers: 0, first: 0, tests: 1, flags: 0, exact: 0 } }
 }
 
 impl Told {
     fn state(&self, arguments: &[u64]) -> Option<State> {
         let (words, word_count) = (self.words.as_ptr(), self.words.len() as u64);
         let sets = Table { words, word_count, variables: std::ptr::null(), variable_count: 0, resolve: None };
-        let (list, gate) = (std::ptr::null(), std::ptr::null_mut());
-        let record = StateRecord { size: 0, units: 1, id: [0; 16], sets, list, gate };
+        let (list, desks, kinds, names) = (std::ptr::null(), std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
+        let record = StateRecord {
+            size: 0,
+            units: 1,
+            id: [0; 16],
+            sets,
+            list,
+            desks,
+            kinds,
+            names,
+            names_length: 0,
+            hits: None,
+        };
         // SAFETY: as the pass would write it.
         unsafe { state(&record, 0, &self.unit, arguments) }
     }

@@ -1,0 +1,113 @@
+//! How much tests may cost: `UNSEEN_BUDGET`. In: what was spent. Out: whether one more may start.
+//!
+//! What is spent: the CPU time of tests and of their supervisors, the time for which callers stand still, and the time in which states are
+//! recognised. What may be spent is a share of the CPU time of the process. A unit for which it is not enough is asleep until
+//! it is: its gate is closed, and somebody who shares our memory wakes it ([`sandbox::nap`]). So what is not tested costs nothing.
+
+use super::desks::{self, Own};
+use super::{Module, modules};
+use crate::{sandbox, sys};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use unseen_abi::state::Tally;
+
+/// Shares are parts of this.
+pub const WHOLE: u64 = 100_000;
+/// What a test is expected to cost before any was run, in ns.
+const FIRST: u64 = 1_000_000;
+/// What it costs to find a state in a unit's cache, in ns.
+const HIT: u64 = 2;
+/// The shortest and the longest sleep.
+const SHORTEST: u64 = 2_000_000;
+const LONGEST: u64 = 1_000_000_000;
+
+static SPENT: AtomicU64 = AtomicU64::new(0);
+static IS_NAPPING: AtomicBool = AtomicBool::new(false);
+
+/// So much was spent, in ns.
+pub fn spend(ns: u64) {
+    SPENT.fetch_add(ns, Relaxed);
+}
+
+/// So many calls were answered by a unit's cache.
+pub fn spend_hits(hits: u64) {
+    spend(hits.saturating_mul(HIT));
+}
+
+/// How long it is until `cost` may be spent, if the process goes on using the processor; 0 if it may be now. Whoever is modest leaves a
+/// quarter to others.
+fn wait(share: u64, cost: u64, cpu: u64, spent: u64, modest: bool) -> u64 {
+    let share = if modest { share / 4 * 3 } else { share }.max(1);
+    let needed = u128::from(spent.saturating_add(cost)) * u128::from(WHOLE) / u128::from(share);
+    u64::try_from(needed).unwrap_or(u64::MAX).saturating_sub(cpu)
+}
+
+/// Whether a test may start. If not, its unit sleeps.
+pub fn allows(module: &'static Module, test: u32, desk: Own) -> bool {
+    let share = module.settings.budget;
+    if share == 0 {
+        return true;
+    }
+    let get = |test, tally| module.tallies.get(test, tally);
+    let over = |test| Tally::OVER.iter().map(|tally| get(test, *tally)).sum::<u64>();
+    let (ran, cost) = (over(test), get(test, Tally::Stall).saturating_add(get(test, Tally::Cpu)));
+    let expected = cost.checked_div(ran).unwrap_or(FIRST);
+    // Those that have had more than their part wait for the others.
+    let (all, tests) = module.tests().fold((0, 0), |(all, n), test| (all + over(test), n + 1));
+    let modest = ran.saturating_mul(tests) > all;
+    let wait = wait(share, expected, sys::cpu_time(), SPENT.load(Relaxed), modest);
+    if wait > 0 {
+        sleep(desk, wait);
+    }
+    wait == 0
+}
+
+/// So many checks of a unit were made, each of which took so long. If that alone is too much, the unit sleeps.
+pub fn checks(module: &'static Module, desk: Own, count: u64, each: u64) {
+    let share = module.settings.budget;
+    if share == 0 {
+        return;
+    }
+    spend(count.saturating_mul(each));
+    let wait = wait(share, 0, sys::cpu_time(), SPENT.load(Relaxed), true);
+    if wait > 0 {
+        sleep(desk, wait);
+    }
+}
+
+fn sleep(desk: Own, ns: u64) {
+    desk.close();
+    // Somebody who is about to wake all says so first: either he sees that it is closed, or we see that he is done.
+    if IS_NAPPING.compare_exchange(false, true, SeqCst, SeqCst).is_ok()
+        && !sandbox::nap(ns.clamp(SHORTEST, LONGEST), wake)
+    {
+        wake();
+    }
+}
+
+/// All units ask again.
+fn wake() {
+    IS_NAPPING.store(false, SeqCst);
+    modules().flat_map(|module| desks::all(module.record())).for_each(|desk| desk.reopen());
+}
+
+/// In a new child: nothing is spent, and nobody would wake anybody.
+pub fn forget() {
+    SPENT.store(0, SeqCst);
+    wake();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_share() {
+        let percent = WHOLE / 100;
+        let ms = 1_000_000;
+        assert_eq!(wait(percent, 10 * ms, 1000 * ms, 0, false), 0);
+        assert_eq!(wait(percent, 10 * ms, 1000 * ms, ms, false), 100 * ms);
+        assert_eq!(wait(percent, 10 * ms, 0, 0, false), 1000 * ms);
+        assert!(wait(percent, 10 * ms, 1000 * ms, 0, true) > 300 * ms, "a quarter is left");
+        assert_eq!(wait(WHOLE, u64::MAX, 5, 7, false), u64::MAX - 5);
+    }
+}
