@@ -37,13 +37,23 @@ fn an_installed_tree_works() {
 }
 
 #[test]
-fn the_demo_shows_coverage_of_three_programs() {
+fn the_demo_shows_coverage_of_three_programs_and_tests_inside_another() {
     let place = Place::new();
     let out = place.run("unseen demo --dir demo").fine().stdout;
     for file in ["calc.c", "bank.cpp", "words/hash.c", "words/src/main.rs"] {
         let line = out.lines().find(|l| l.starts_with(&format!("{file} "))).unwrap_or_else(|| panic!("{file}:\n{out}"));
         assert!(line.contains('%'), "{line}");
     }
+    assert!(out.contains("asking_again_gives_the_same") && out.contains("square(5) is 25, then 0"), "{out}");
+    // A line for each share of distinct states, three times each.
+    let rows: Vec<Vec<f64>> = out
+        .lines()
+        .filter_map(|line| line.trim_start().split_once(" %").map(|(_, rest)| rest))
+        .filter_map(|rest| rest.split_whitespace().map(|word| word.parse().ok()).collect())
+        .filter(|row: &Vec<f64>| row.len() == 3)
+        .collect();
+    assert_eq!(rows.len(), 11, "{out}");
+    assert!(std::fs::read_to_string(place.path("demo/sieve.svg")).unwrap().matches("<polyline").count() == 3);
     for (kind, file) in [("HTML", "demo/coverage.html"), ("LCOV", "demo/coverage.lcov")] {
         let path = place.path(file);
         assert!(out.contains(&format!("{kind}: {}", path.display())), "{out}");
