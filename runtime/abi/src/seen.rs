@@ -24,6 +24,7 @@
 use core::hint::select_unpredictable;
 use core::mem::offset_of;
 
+pub mod exported;
 #[cfg(any(feature = "std", test))]
 pub mod file;
 

@@ -38,6 +38,8 @@ pub struct Seen<'a> {
     pub id: [u8; 16],
     /// Lines in use.
     pub lines: u64,
+    /// Whether narrow keys that found no place here are among the wide.
+    pub spilled: bool,
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -64,7 +66,8 @@ impl<'a> Seen<'a> {
         }
         let id = offset_of!(Header, id);
         let id = bytes[id..id + 16].try_into().map_err(|_| Unreadable::Corrupt)?;
-        Ok(Seen { bytes, id, lines })
+        let spilled = u64_at(bytes, offset_of!(Header, spilled)) != 0;
+        Ok(Seen { bytes, id, lines, spilled })
     }
 
     /// All keys; one that was on its way to another line may come twice.
