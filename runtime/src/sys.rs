@@ -78,7 +78,7 @@ impl File {
     /// for the other end of a pipe.
     pub fn open(path: &CStr, how: Open) -> Result<File> {
         let flags = match how {
-            Open::Read => k::O_RDONLY,
+            Open::Read => k::O_RDONLY | k::O_NONBLOCK,
             Open::CreateNew => k::O_RDWR | k::O_CREAT | k::O_EXCL | k::O_NOFOLLOW,
             Open::ReadWrite => k::O_RDWR | k::O_NOFOLLOW | k::O_NONBLOCK,
             Open::ReadAppend => k::O_RDWR | k::O_APPEND | k::O_NOFOLLOW | k::O_NONBLOCK,
@@ -246,6 +246,37 @@ pub fn make_directory(path: &CStr) -> Result<()> {
 pub fn remove(path: &CStr) {
     // SAFETY: reads the path.
     let _ = unsafe { call(k::__NR_unlinkat, [HERE, path.as_ptr().addr(), 0, 0, 0, 0]) };
+}
+
+/// Removes a directory, if nothing is in it.
+pub fn remove_directory(path: &CStr) {
+    // SAFETY: reads the path.
+    let _ = unsafe { call(k::__NR_unlinkat, [HERE, path.as_ptr().addr(), k::AT_REMOVEDIR as usize, 0, 0, 0]) };
+}
+
+/// The names in a directory but its own and its parent's.
+pub fn for_each_entry(directory: &File, mut f: impl FnMut(&CStr)) -> Result<()> {
+    let mut room = [0_u64; 256];
+    loop {
+        let arguments = [directory.number(), room.as_mut_ptr().addr(), size_of_val(&room), 0, 0, 0];
+        // SAFETY: writes into the room.
+        let n = unsafe { call(k::__NR_getdents64, arguments) }?;
+        if n == 0 {
+            return Ok(());
+        }
+        // SAFETY: as many bytes as there are.
+        let bytes = unsafe { core::slice::from_raw_parts(room.as_ptr().cast::<u8>(), n.min(size_of_val(&room))) };
+        let mut rest = bytes;
+        // Inode and offset, eight bytes each, length, type, name.
+        while let Some([low, high, _]) = rest.get(16..19) {
+            let length = usize::from(u16::from_ne_bytes([*low, *high]));
+            let name = rest.get(19..length).and_then(|name| CStr::from_bytes_until_nul(name).ok());
+            if let Some(name) = name.filter(|name| !matches!(name.to_bytes(), b"." | b"..")) {
+                f(name);
+            }
+            rest = rest.get(length.max(1)..).unwrap_or_default();
+        }
+    }
 }
 
 /// Gives a file a second name, unless something has it already.

@@ -8,7 +8,7 @@
 
 use super::kernel;
 use super::outcome::Reason;
-use crate::sys::{File, Open, call};
+use crate::sys::{self, File, Open, call};
 use crate::text::Text;
 use linux_raw_sys::general as k;
 
@@ -71,7 +71,7 @@ pub fn replace(capture: Option<usize>) -> Result<Dead, Reason> {
 fn list(open: &mut [u64; MOST / 64]) -> Result<(), Reason> {
     let directory = File::open(c"/proc/self/fd", Open::Read).map_err(|_| Reason::NoProc)?;
     let mut too_many = false;
-    kernel::for_each_entry(&directory, |name| {
+    sys::for_each_entry(&directory, |name| {
         let number = name
             .to_bytes()
             .iter()

@@ -50,7 +50,7 @@ fn unlink(directory: usize, name: &CStr, flags: u32) -> Result<()> {
 }
 
 fn empty(directory: &File, depth: u32) {
-    let _ = kernel::for_each_entry(directory, |name| {
+    let _ = sys::for_each_entry(directory, |name| {
         if unlink(directory.number(), name, 0).is_err() && depth > 0 {
             let flags = k::O_RDONLY | k::O_DIRECTORY | k::O_NOFOLLOW | k::O_CLOEXEC;
             let arguments = [directory.number(), name.as_ptr().addr(), flags as usize, 0, 0, 0];

@@ -34,7 +34,7 @@ pub fn look(process: u32) -> Hang {
     let text = Text::new(&mut path).bytes(b"/proc/").decimal(process.into()).bytes(b"/task");
     let Some(Ok(tasks)) = text.path().map(|path| File::open(path, Open::Read)) else { return Hang::Otherwise };
     let (mut threads, mut locked, mut forever) = (0, 0, 0);
-    let listed = kernel::for_each_entry(&tasks, |thread| {
+    let listed = sys::for_each_entry(&tasks, |thread| {
         threads += 1;
         match wait(process, thread) {
             Wait::LockForever => forever += 1,

@@ -135,31 +135,6 @@ pub fn close_range(first: usize, last: usize) {
     }
 }
 
-/// The names in a directory but its own and its parent's.
-pub fn for_each_entry(directory: &File, mut f: impl FnMut(&CStr)) -> Result<()> {
-    let mut room = [0_u64; 256];
-    loop {
-        let arguments = [directory.number(), room.as_mut_ptr().addr(), size_of_val(&room), 0, 0, 0];
-        // SAFETY: writes into the room.
-        let n = unsafe { call(k::__NR_getdents64, arguments) }?;
-        if n == 0 {
-            return Ok(());
-        }
-        // SAFETY: as many bytes as there are.
-        let bytes = unsafe { core::slice::from_raw_parts(room.as_ptr().cast::<u8>(), n.min(size_of_val(&room))) };
-        let mut rest = bytes;
-        // Inode and offset, eight bytes each, length, type, name.
-        while let Some([low, high, _]) = rest.get(16..19) {
-            let length = usize::from(u16::from_ne_bytes([*low, *high]));
-            let name = rest.get(19..length).and_then(|name| CStr::from_bytes_until_nul(name).ok());
-            if let Some(name) = name.filter(|name| !matches!(name.to_bytes(), b"." | b"..")) {
-                f(name);
-            }
-            rest = rest.get(length.max(1)..).unwrap_or_default();
-        }
-    }
-}
-
 /// Wakes who waits for the word.
 pub fn wake(word: *const u32) {
     // SAFETY: looks at no memory but the word's address.

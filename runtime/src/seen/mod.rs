@@ -11,8 +11,9 @@
 //! keys whose unit is part of the hash; most of them are kept among the wide), and 2^-96 for those of 128 bits (wide keys). What is torn
 //! does not count, see [`line`].
 //!
-//! [`line`] knows slots, [`table`] finds and grows, [`memory`] maps.
+//! [`line`] knows slots, [`table`] finds and grows, [`memory`] maps, [`import`] takes states of other stores over.
 
+mod import;
 mod line;
 mod memory;
 mod table;

@@ -154,13 +154,22 @@ fn add(run: &'static Run, record: &'static StateRecord) -> Option<&'static Modul
     }
 }
 
-/// The seen set of the module's build; without a file if that can't be had, which is said.
+/// The seen set of the module's build, with what was imported for it; without a file if that can't be had, which is said.
 fn open_seen(run: &'static Run, record: &StateRecord, settings: &Settings, scratch: &mut Scratch) -> Option<Seen> {
     let _ = run.make_store_directory(store::SEEN.as_bytes(), &mut scratch.path);
     let name = Text::new(&mut scratch.name).hex_bytes(&record.id).finish()?;
     let path = run.store_path(&[store::SEEN.as_bytes(), b"/", name], &mut scratch.path).ok()?;
     match Seen::open(path, &record.id, settings.seen_bytes) {
-        Ok(seen) => Some(seen),
+        Ok(seen) => {
+            let imports =
+                run.store_path(&[store::SEEN.as_bytes(), b"/", name, store::IMPORTS.as_bytes()], &mut scratch.path);
+            if let Ok(imports) = imports
+                && let Err(why) = seen.import(imports, &record.id)
+            {
+                sink::append_dropped(run, &[b"imported seen set: ", why.text()], why.errno(), scratch);
+            }
+            Some(seen)
+        }
         Err(why) => {
             sink::append_dropped(run, &[b"seen set: ", why.text()], why.errno(), scratch);
             Seen::in_memory(settings.seen_bytes).ok()

@@ -21,7 +21,7 @@ unsafe extern "C" {
 }
 
 /// A child that does this until it is killed.
-fn child(work: impl FnOnce()) -> i32 {
+pub fn child(work: impl FnOnce()) -> i32 {
     // SAFETY: the child makes system calls and touches memory that it has, nothing else.
     let process = unsafe { fork() };
     assert!(process >= 0);
@@ -33,7 +33,7 @@ fn child(work: impl FnOnce()) -> i32 {
     process
 }
 
-fn end(process: i32) -> i32 {
+pub fn end(process: i32) -> i32 {
     let mut status = 0;
     // SAFETY: our own child.
     unsafe {

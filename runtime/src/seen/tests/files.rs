@@ -161,7 +161,7 @@ fn a_set_whose_file_is_gone_stays_as_large_as_it_is() {
 fn run(before: &[&str], script: &str, test: &str) {
     let place = Place::new();
     let (program, arguments) = [before, &["bash", "-c"]].concat().split_first().map(|(a, b)| (*a, b.to_vec())).unwrap();
-    let script = format!("{script}; SEEN_DISK=$0 exec \"$1\" --exact seen::tests::files::{test} --nocapture --ignored");
+    let script = format!("{script}; SEEN_DISK=$0 exec \"$1\" --exact {test} --nocapture --ignored");
     let mut command = std::process::Command::new(program);
     command.args(arguments).arg(script).arg(place.directory.path()).arg(std::env::current_exe().unwrap());
     let Ok(output) = command.output() else { return eprintln!("skipped: there is no {program}") };
@@ -175,14 +175,19 @@ fn run(before: &[&str], script: &str, test: &str) {
 /// A name space of its own, in which one may mount.
 const ALONE: [&str; 4] = ["unshare", "--user", "--map-root-user", "--mount"];
 
-fn on_disk(name: &str) -> Result<Seen, Refused> {
+/// Runs an ignored test that has a disk of 3 MB.
+pub fn run_on_a_small_disk(test: &str) {
+    run(&ALONE, "mount -t tmpfs -o size=3m tmpfs $0", test);
+}
+
+pub fn on_disk(name: &str) -> Result<Seen, Refused> {
     let disk = std::env::var_os("SEEN_DISK").expect("started by another test");
     Seen::open(&c_path(&Path::new(&disk).join(name)), &ID, 0)
 }
 
 #[test]
 fn a_full_disk_makes_it_forget() {
-    run(&ALONE, "mount -t tmpfs -o size=3m tmpfs $0", "on_a_small_disk");
+    run_on_a_small_disk("seen::tests::files::on_a_small_disk");
 }
 
 #[test]
@@ -199,7 +204,7 @@ fn on_a_small_disk() {
 
 #[test]
 fn a_disk_that_nobody_may_write_is_refused() {
-    run(&ALONE, "mount -t tmpfs -o ro tmpfs $0", "on_a_disk_that_nobody_may_write");
+    run(&ALONE, "mount -t tmpfs -o ro tmpfs $0", "seen::tests::files::on_a_disk_that_nobody_may_write");
 }
 
 #[test]
@@ -210,7 +215,7 @@ fn on_a_disk_that_nobody_may_write() {
 
 #[test]
 fn a_limit_of_file_sizes_makes_it_forget() {
-    run(&[], "ulimit -f 3072", "below_a_limit_of_file_sizes");
+    run(&[], "ulimit -f 3072", "seen::tests::files::below_a_limit_of_file_sizes");
 }
 
 #[test]
@@ -226,7 +231,7 @@ fn below_a_limit_of_file_sizes() {
 
 #[test]
 fn a_process_with_few_addresses_gets_a_smaller_mapping() {
-    run(&[], "ulimit -v 2000000", "with_few_addresses");
+    run(&[], "ulimit -v 2000000", "seen::tests::files::with_few_addresses");
 }
 
 #[test]

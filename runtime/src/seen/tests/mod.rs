@@ -1,9 +1,10 @@
 //! Tests of the seen set: [`content`] (what is found and what is not), [`crashes`] (processes that are killed), [`files`] (what can
-//! be wrong with files).
+//! be wrong with files), [`import`] (sets of other stores).
 
 mod content;
 mod crashes;
 mod files;
+mod import;
 
 use super::Seen;
 use std::ffi::CString;
