@@ -37,6 +37,8 @@ enum Command {
     Report(command::report::Args),
     /// Show what became of the tests that are attached to functions, in recorded runs
     Tests(command::tests::Args),
+    /// Show, carry and merge the states that attached tests have seen
+    Seen(command::seen::Args),
 }
 
 /// Runs `unseen` with the process's arguments.
@@ -51,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => command::verify::run(args),
         Command::Units(args) => command::units::run(args),
         Command::Tests(args) => command::tests::run(args),
+        Command::Seen(args) => command::seen::run(args),
         Command::Run(args) => command::run::run(args),
         Command::Report(args) => command::report::run(args),
     };

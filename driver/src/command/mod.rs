@@ -12,6 +12,7 @@ pub mod manifest;
 pub mod options;
 pub mod report;
 pub mod run;
+pub mod seen;
 pub mod tests;
 pub mod units;
 pub mod verify;

@@ -103,7 +103,8 @@ pub fn run(args: Args) -> Outcome {
     }
 }
 
-fn explain(error: StoreError) -> Failure {
+/// What to do about a store that can't be used.
+pub(super) fn explain(error: StoreError) -> Failure {
     let next = match &error {
         StoreError::Missing(_) => "record something with `unseen run -- PROGRAM`, or name the store with --dir",
         StoreError::Newer(..) => "use the version of Unseen that wrote it, or another store with --dir",

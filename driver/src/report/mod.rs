@@ -10,6 +10,7 @@ pub mod json;
 pub mod lcov;
 pub mod manifest;
 pub mod output;
+pub mod seen;
 pub mod source;
 pub mod tests;
 pub mod text;

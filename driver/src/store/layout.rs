@@ -7,6 +7,8 @@
 //!   runs/<name>/*.cov        one per process and module (unseen_abi::counters)
 //!   runs/<name>/*.pack       those of many dead processes in one ([`super::pack`])
 //!   manifests/<id>.manifest  what the pass said about a module (unseen_abi::manifest)
+//!   seen/<id>, <id>-wide     states that tests of a build have seen (unseen_abi::seen)
+//!   seen/<id>.import/        those of other stores, until a program of the build starts (unseen_abi::seen::exported)
 //! ```
 
 use std::ffi::OsStr;
@@ -116,6 +118,16 @@ impl Store {
     /// The saved manifest of a module.
     pub fn manifest(&self, id: ModuleId) -> PathBuf {
         self.manifests().join(format!("{id}.manifest"))
+    }
+
+    /// The directory of all seen sets.
+    pub fn seen(&self) -> PathBuf {
+        self.root.join(unseen_abi::store::SEEN)
+    }
+
+    /// The seen set of a build.
+    pub fn seen_set(&self, id: ModuleId) -> PathBuf {
+        self.seen().join(id.to_string())
     }
 
     /// Writes a file of this store so that it appears whole or not at all.

@@ -2,7 +2,7 @@
 //!
 //! [`layout`] says where things lie, [`runs`] makes and lists runs, [`events`] and [`counters`] read what the
 //! programs wrote, [`pack`] puts many counter files into one, [`merge`] adds the counters of many processes up, [`manifests`] keeps what the pass said about
-//! each module. Nothing here knows what a counter means: that is `study`.
+//! each module, [`seen`] reads and carries the states that tests have seen. Nothing here knows what a counter means: that is `study`.
 
 pub mod access;
 pub mod attached;
@@ -17,6 +17,8 @@ pub mod module_id;
 pub mod pack;
 pub mod problem;
 pub mod runs;
+pub mod seen;
+mod steady;
 pub mod tallies;
 
 pub use layout::{Store, StoreError};

@@ -4,6 +4,7 @@ pub mod cover;
 pub mod dependencies;
 pub mod inventory;
 pub mod names;
+pub mod seen;
 pub mod sources;
 pub mod tests;
 pub mod verify;

@@ -90,10 +90,10 @@ pub struct Summary {
 }
 
 /// A unit, one of its tests, and why the test always runs.
-type Named<'a> = (&'a Manifest, u32, u32, &'a str);
+pub(super) type Named<'a> = (&'a Manifest, u32, u32, &'a str);
 
 /// The test of that number in a module.
-fn test_of<'a>(manifest: &'a Manifest, attached: &'a Attachments, number: u32) -> Option<Named<'a>> {
+pub(super) fn test_of<'a>(manifest: &'a Manifest, attached: &'a Attachments, number: u32) -> Option<Named<'a>> {
     let all = attached.units.iter().flat_map(|u| u.tests.iter().map(move |t| (u, t)));
     let (unit, test) = all.into_iter().nth(number as usize)?;
     Some((manifest, unit.function, test.function, &unit.opaque))
@@ -189,7 +189,7 @@ fn failures(modules: &BTreeMap<ModuleId, (Manifest, Attachments)>, told: &[Told]
     all
 }
 
-fn name(manifest: &Manifest, function: u32) -> String {
+pub(super) fn name(manifest: &Manifest, function: u32) -> String {
     manifest.functions.get(function as usize).map_or_else(|| "?".into(), |f| names::demangle(&f.name))
 }
 
