@@ -32,12 +32,15 @@ pub enum Kind {
     /// the test, what became of it (`fail`, `fail HOW`, `crash signal N at ADDRESS`, `timeout`, `environment WHY`), the state in hex
     /// (empty if it could not be told), which protections were missing (bits), the end of what it printed.
     Test = 6,
+    /// So many calls of a test's unit were in states that no test had seen, in a process and its children; written less and less often as
+    /// the number grows. Payload: time in ns, pid of the file of counts, module id in hex, the number of the test, how many.
+    States = 7,
 }
 
 impl Kind {
     /// The kind with that number.
     pub fn from_number(n: u16) -> Option<Kind> {
-        [Kind::RunStart, Kind::RunEnd, Kind::Module, Kind::Dropped, Kind::Miss, Kind::Test]
+        [Kind::RunStart, Kind::RunEnd, Kind::Module, Kind::Dropped, Kind::Miss, Kind::Test, Kind::States]
             .into_iter()
             .find(|k| *k as u16 == n)
     }

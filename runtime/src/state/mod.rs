@@ -14,6 +14,7 @@ mod compare;
 mod desks;
 mod fingerprint;
 mod flights;
+mod growth;
 mod hash;
 mod hooks;
 mod settings;
@@ -49,6 +50,8 @@ pub struct Module {
     settings: Settings,
     /// Where tests may write.
     scratch: &'static CStr,
+    /// The process that made the file of counts; its children share both.
+    maker: u32,
     /// Whether it has not left.
     is_here: AtomicBool,
     next: *const Module,
@@ -139,8 +142,8 @@ fn add(run: &'static Run, record: &'static StateRecord) -> Option<&'static Modul
     // SAFETY: fresh memory of that size and alignment, which nobody else knows yet.
     unsafe {
         let next = ptr::null();
-        let is_here = AtomicBool::new(false);
-        place.write(Module { record, id: record.id, tallies, seen, settings, scratch: directory, is_here, next });
+        let (id, scratch, maker, is_here) = (record.id, directory, sys::process_id(), AtomicBool::new(false));
+        place.write(Module { record, id, tallies, seen, settings, scratch, maker, is_here, next });
     }
     let mut first = MODULES.load(Ordering::Acquire);
     loop {
@@ -258,13 +261,21 @@ fn conclude(module: &Module, test: u32, state: Option<State>, outcome: Outcome, 
         Outcome::Timeout => Tally::Late,
         Outcome::Environment(_) => Tally::Hindered,
     };
-    let before = module.tallies.add(test, tally, 1);
+    let mut notes = None;
     if let (Some(state), false) = (state, tally == Tally::Hindered) {
+        let begin = sys::monotonic_time();
         module.note_seen(test, state);
+        module.tallies.add(test, Tally::Note, sys::monotonic_time().saturating_sub(begin));
+        notes = Some(module.tallies.add(test, Tally::Notes, 1).wrapping_add(1));
     }
-    if tally != Tally::Passed && (tally != Tally::Hindered || before < TOLD) {
+    if tally != Tally::Passed && (tally != Tally::Hindered || module.tallies.get(test, tally) < TOLD) {
         tell(module, test, state, outcome, report);
     }
+    if let Some(notes) = notes {
+        growth::tell(module, test, notes);
+    }
+    // Whoever waits for tests to be over finds all else done.
+    module.tallies.add(test, tally, 1);
 }
 
 /// A call in a state outside the seen set, while the program is only watched; `before` of them there were for this unit.
