@@ -33,7 +33,7 @@ enum Command {
     Units(command::units::Args),
     /// Run a program and keep what it records
     Run(command::run::Args),
-    /// Report the coverage of recorded runs
+    /// Report what became of tests inside programs, and the coverage, in recorded runs
     Report(command::report::Args),
     /// Show what became of the tests that are attached to functions, in recorded runs
     Tests(command::tests::Args),

@@ -8,6 +8,7 @@
 //!
 //! Nothing here links LLVM: the pass plugin and the runtime are files that are named to the linker.
 
+mod calendar;
 mod cli;
 mod command;
 mod config;

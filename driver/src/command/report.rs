@@ -1,6 +1,6 @@
 //! `unseen report`.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,6 +9,7 @@ use crate::report::{self, Format, output, text};
 use crate::store::{Run, Store, StoreError, layout, runs};
 use crate::study::cover::{self, Coverage};
 use crate::study::sources::{Choice, Sources};
+use crate::study::tests;
 
 /// Which runs of which store.
 #[derive(clap::Args)]
@@ -34,6 +35,9 @@ impl Runs {
 }
 
 /// Arguments of `unseen report`.
+///
+/// Tests that ran inside programs come first, with what failed at the top; then coverage. junit and sarif have the tests alone, lcov and
+/// cobertura the coverage. Whether tests failed does not change the exit code here; `unseen tests` tells it by its own.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -71,27 +75,41 @@ pub fn run(args: Args) -> Outcome {
         return Err(Failure::usage("--functions and --lines are for the text report; the others have it all"));
     }
     if format == Format::Html && args.output.is_none() && io::stdout().is_terminal() {
-        return Err(Failure::usage("a page is nothing for a terminal").next("name a file: -o coverage.html"));
+        return Err(Failure::usage("a page is nothing for a terminal").next("name a file: -o report.html"));
+    }
+    if matches!(format, Format::Junit | Format::Sarif) && args.fail_under.is_some() {
+        return Err(Failure::usage("--fail-under is about coverage, which these reports are not")
+            .next("`unseen tests` exits with 1 if a test failed"));
     }
     let (store, runs) = args.runs.open()?;
-    let coverage = cover::study(&store, &runs, &sources(&args)?);
-    for problem in &coverage.problems {
-        eprintln!("unseen: warning: {problem}");
+    let sources = sources(&args)?;
+    let of_coverage = matches!(format, Format::Lcov | Format::Cobertura);
+    let findings = if of_coverage { None } else { tests::study(&runs, &sources) };
+    warn(findings.iter().flat_map(|f| &f.problems));
+    let findings = findings.filter(|f| !f.tests.is_empty());
+    let alone = match format {
+        Format::Junit => Some(report::tests::Format::Junit),
+        Format::Sarif => Some(report::tests::Format::Sarif),
+        _ => None,
+    };
+    if let Some(alone) = alone {
+        let findings = findings.ok_or_else(super::tests::nothing)?;
+        write(&args, |out| report::tests::write(&findings, alone, out))?;
+        return Ok(ExitCode::SUCCESS);
     }
-    check(&coverage, &args)?;
+    let coverage = cover::study(&store, &runs, &sources);
+    warn(&coverage.problems);
+    check(&coverage, &args, findings.is_some())?;
     let colour = args.output.is_none() && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let options = text::Options { colour, functions: args.functions, lines: args.lines };
-    output::write(args.output.as_deref(), |out| match format {
-        Format::Text => text::write(&coverage, &options, out),
-        Format::Json => report::json::write(&coverage, out),
+    let options = text::Options { colour, functions: args.functions, lines: args.lines.clone() };
+    let findings = findings.as_ref();
+    write(&args, |out| match format {
+        Format::Text => text::write(&coverage, findings, &options, out),
+        Format::Json => report::json::write(&coverage, findings, out),
         Format::Lcov => report::lcov::write(&coverage, out),
         Format::Cobertura => report::cobertura::write(&coverage, out),
-        Format::Html => report::html::write(&coverage, out),
-    })
-    .map_err(|e| match &args.output {
-        Some(file) => Failure::environment(format!("cannot write {}: {e}", file.display()))
-            .next("nothing was written; choose another file with -o, or make room"),
-        None => Failure::environment(format!("cannot write to standard output: {e}")),
+        Format::Html => report::html::write(&coverage, findings, out),
+        Format::Junit | Format::Sarif => unreachable!("written above"),
     })?;
     let percent = coverage.totals.lines.percent().unwrap_or(100.0);
     match args.fail_under {
@@ -101,6 +119,20 @@ pub fn run(args: Args) -> Outcome {
         }
         _ => Ok(ExitCode::SUCCESS),
     }
+}
+
+fn warn<'a>(problems: impl IntoIterator<Item = &'a String>) {
+    for problem in problems {
+        eprintln!("unseen: warning: {problem}");
+    }
+}
+
+fn write(args: &Args, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    output::write(args.output.as_deref(), content).map_err(|e| match &args.output {
+        Some(file) => Failure::environment(format!("cannot write {}: {e}", file.display()))
+            .next("nothing was written; choose another file with -o, or make room"),
+        None => Failure::environment(format!("cannot write to standard output: {e}")),
+    })
 }
 
 /// What to do about a store that can't be used.
@@ -149,8 +181,11 @@ fn sources(args: &Args) -> Result<Sources, Failure> {
     Sources::new(&choice, &cwd, cargo_home).map_err(Failure::usage)
 }
 
-/// A report of nothing helps nobody: say why there is nothing.
-fn check(coverage: &Coverage, args: &Args) -> Result<(), Failure> {
+/// A report of nothing helps nobody: say why there is nothing. Where there are tests, there may be no coverage.
+fn check(coverage: &Coverage, args: &Args, has_tests: bool) -> Result<(), Failure> {
+    if coverage.modules.is_empty() && has_tests && args.lines.is_empty() && args.fail_under.is_none() {
+        return Ok(());
+    }
     if coverage.modules.is_empty() {
         let what = if coverage.problems.is_empty() {
             "no instrumented program left a record in these runs"

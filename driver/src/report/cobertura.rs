@@ -3,17 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-use quick_xml::Writer;
-use quick_xml::events::{BytesDecl, BytesText, Event};
+use quick_xml::events::{BytesText, Event};
 
+use super::xml::{self, Xml, element, empty};
 use crate::study::cover::{Branch, Coverage, File, Function, Share, Totals};
-
-type Xml<'a> = Writer<&'a mut dyn Write>;
 
 /// Writes the document.
 pub fn write(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
-    let mut xml = Xml::new_with_indent(out, b' ', 2);
-    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let mut xml = xml::begin(out)?;
     let doctype = r#"coverage SYSTEM "http://cobertura.sourceforge.net/xml/coverage-04.dtd""#;
     xml.write_event(Event::DocType(BytesText::from_escaped(doctype)))?;
     let Totals { lines, branches, .. } = coverage.totals;
@@ -27,10 +24,7 @@ pub fn write(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
         ("timestamp", coverage.last.unwrap_or(0).to_string()),
     ]);
     element(&mut xml, "coverage", &attributes, |xml| {
-        element(xml, "sources", &[], |xml| {
-            xml.create_element("source").write_text_content(BytesText::new(&clean(&coverage.root)))?;
-            Ok(())
-        })?;
+        element(xml, "sources", &[], |xml| xml::text(xml, "source", &[], &coverage.root))?;
         element(xml, "packages", &[], |xml| packages(coverage, xml))
     })?;
     xml.get_mut().write_all(b"\n")
@@ -140,28 +134,4 @@ fn rates(totals: &Totals) -> Vec<(&'static str, String)> {
 
 fn rate(share: Share) -> String {
     format!("{:.4}", share.percent().unwrap_or(100.0) / 100.0)
-}
-
-fn element(
-    xml: &mut Xml<'_>,
-    name: &str,
-    attributes: &[(&str, String)],
-    content: impl FnOnce(&mut Xml<'_>) -> io::Result<()>,
-) -> io::Result<()> {
-    let clean: Vec<(&str, String)> = attributes.iter().map(|(n, v)| (*n, clean(v))).collect();
-    let element = xml.create_element(name).with_attributes(clean.iter().map(|(n, v)| (*n, v.as_str())));
-    element.write_inner_content(content)?;
-    Ok(())
-}
-
-fn empty(xml: &mut Xml<'_>, name: &str, attributes: &[(&str, String)]) -> io::Result<()> {
-    let clean: Vec<(&str, String)> = attributes.iter().map(|(n, v)| (*n, clean(v))).collect();
-    xml.create_element(name).with_attributes(clean.iter().map(|(n, v)| (*n, v.as_str()))).write_empty()?;
-    Ok(())
-}
-
-/// XML 1.0 has no way to write most control characters, not even escaped.
-fn clean(text: &str) -> String {
-    let allowed = |c: char| !c.is_control() && c != '\u{fffe}' && c != '\u{ffff}';
-    text.chars().map(|c| if allowed(c) { c } else { '\u{fffd}' }).collect()
 }

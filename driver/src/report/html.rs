@@ -1,7 +1,11 @@
-//! The page for people: overview, picture, every file with its source, in one file that loads nothing from anywhere.
+//! The page for people: tests with pictures, coverage with a picture and every file with its source, in one file that loads nothing from
+//! anywhere.
 //!
-//! The overview is plain HTML and works without scripts. Sources and findings lie in the page as JSON; the script
+//! Tests and the overview are plain HTML and work without scripts. Sources and findings lie in the page as JSON; the script
 //! (html/page.js) draws from it what is looked at, so that a page with a thousand files opens at once.
+
+mod pictures;
+mod tests;
 
 use std::io::{self, Write};
 
@@ -9,13 +13,14 @@ use serde::Serialize;
 
 use super::{many, source, text};
 use crate::study::cover::{Coverage, File, Share, Totals};
+use crate::study::tests::Findings;
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 
 /// Writes the page.
-pub fn write(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
-    let title = title(coverage);
+pub fn write(coverage: &Coverage, findings: Option<&Findings>, out: &mut dyn Write) -> io::Result<()> {
+    let title = title(coverage, findings.is_some());
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -26,33 +31,48 @@ pub fn write(coverage: &Coverage, out: &mut dyn Write) -> io::Result<()> {
          <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n",
         title = escape(&title),
     )?;
-    overview(coverage, &title, out)?;
-    out.write_all(b"<script type=\"application/json\" id=\"data\">")?;
+    header(coverage, &title, out)?;
+    if let Some(findings) = findings {
+        tests::write(findings, out)?;
+    }
+    if !coverage.modules.is_empty() {
+        overview(coverage, findings.is_some(), out)?;
+    }
+    out.write_all(b"</main>\n<main id=\"file\" hidden></main>\n<script type=\"application/json\" id=\"data\">")?;
     data(coverage, out)?;
     write!(out, "</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n")
 }
 
 /// The program's name, if it is one program.
-fn title(coverage: &Coverage) -> String {
+fn title(coverage: &Coverage, has_tests: bool) -> String {
+    let what = if has_tests { "Tests and coverage" } else { "Coverage" };
     let mut names: Vec<&str> = coverage.modules.iter().map(|m| m.path.rsplit('/').next().unwrap_or(&m.path)).collect();
     names.sort_unstable();
     names.dedup();
     match names[..] {
-        [one] => format!("Coverage of {one}"),
-        [one, other] => format!("Coverage of {one} and {other}"),
-        _ => format!("Coverage of {}", many(names.len(), "binary")),
+        [] => "Tests inside programs".into(),
+        [one] => format!("{what} of {one}"),
+        [one, other] => format!("{what} of {one} and {other}"),
+        _ => format!("{what} of {}", many(names.len(), "binary")),
     }
 }
 
-fn overview(coverage: &Coverage, title: &str, out: &mut dyn Write) -> io::Result<()> {
+fn header(coverage: &Coverage, title: &str, out: &mut dyn Write) -> io::Result<()> {
+    let sub = if coverage.modules.is_empty() { String::new() } else { text::summary(coverage) };
     write!(
         out,
         "<header class=\"top\">\n<div><h1><a href=\"#\">{}</a></h1>\n<p class=\"sub\">{}</p></div>\n\
          <button id=\"theme\" type=\"button\" aria-label=\"Switch between light and dark\" hidden></button>\n</header>\n\
          <main id=\"overview\">\n",
         escape(title),
-        escape(&text::summary(coverage)),
-    )?;
+        escape(&sub),
+    )
+}
+
+fn overview(coverage: &Coverage, is_part: bool, out: &mut dyn Write) -> io::Result<()> {
+    if is_part {
+        writeln!(out, "<h2 class=\"chapter\">Coverage</h2>")?;
+    }
     if !coverage.problems.is_empty() {
         let count = many(coverage.problems.len(), "problem");
         writeln!(out, "<details class=\"problems\"><summary>{count} with recorded files</summary><ul>")?;
@@ -89,8 +109,7 @@ fn overview(coverage: &Coverage, title: &str, out: &mut dyn Write) -> io::Result
     coverage.files.iter().enumerate().try_for_each(|(i, f)| row(i, f, out))?;
     out.write_all(
         b"</tbody></table></div>\n\
-          <div id=\"functions\" role=\"tabpanel\" aria-labelledby=\"tab-functions\" class=\"wide\" hidden></div>\n\
-          </main>\n<main id=\"file\" hidden></main>\n",
+          <div id=\"functions\" role=\"tabpanel\" aria-labelledby=\"tab-functions\" class=\"wide\" hidden></div>\n",
     )
 }
 

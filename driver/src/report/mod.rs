@@ -1,4 +1,4 @@
-//! Findings to text, json, lcov, cobertura, html: one file per format.
+//! Findings to text, json, lcov, cobertura, junit, sarif, html: one file per format.
 //!
 //! A report sees only findings, and the source files they name. It never looks into a store.
 
@@ -15,6 +15,7 @@ pub mod source;
 pub mod tests;
 pub mod text;
 pub mod verify;
+mod xml;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -26,12 +27,16 @@ pub enum Format {
     Text,
     /// For programs; see docs/report-json.md
     Json,
-    /// The tracefile of lcov, for genhtml and many services
+    /// Coverage as the tracefile of lcov, for genhtml and many services
     Lcov,
-    /// Cobertura's XML, for CI servers
+    /// Coverage as Cobertura's XML, for CI servers
     Cobertura,
-    /// One page with everything in it, sources included
+    /// One page with everything in it, pictures and sources included
     Html,
+    /// Tests alone, as JUnit's XML, for CI servers
+    Junit,
+    /// Failures of tests alone, as SARIF 2.1.0, for code scanning
+    Sarif,
 }
 
 impl Format {
@@ -42,6 +47,7 @@ impl Format {
             "info" | "lcov" => Some(Format::Lcov),
             "xml" => Some(Format::Cobertura),
             "html" | "htm" => Some(Format::Html),
+            "sarif" => Some(Format::Sarif),
             "txt" => Some(Format::Text),
             _ => None,
         }

@@ -1,92 +1,145 @@
-//! Tests that ran inside programs, as text and as json (docs/tests-json.md).
+//! Tests that ran inside programs, as text and as json (docs/tests-json.md); [`junit`] and [`sarif`] are for others' tools.
+
+pub mod cells;
+pub mod failures;
+pub mod junit;
+pub mod sarif;
 
 use std::io::{self, Write};
 
-use super::text::tenths;
 use super::{document, many};
-use crate::study::tests::{Failure, Findings};
+use crate::study::tests::{Findings, Numbers};
+use cells::{duration, percent, shorten};
+use failures::Group;
 
 /// Version of the json document.
 const VERSION: u32 = 1;
+/// Names in tables are no longer than that.
+const NAME: usize = 56;
+/// So many ids of failures that are like another are listed.
+const IDS: usize = 8;
 
-/// Writes the json document on one line.
-pub fn json(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    document::write("unseen-tests", VERSION, findings, out)
+/// In which form tests alone are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Tables for people
+    Text,
+    /// For programs; see docs/tests-json.md
+    Json,
+    /// JUnit's XML, for CI servers: a suite for each unit, a case for each test
+    Junit,
+    /// SARIF 2.1.0, for code scanning: a rule for each test, a result for each failure
+    Sarif,
 }
 
-/// Writes failures first, then a line for each test, then the sums.
-pub fn text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    for failure in &findings.failures {
-        describe(failure, out)?;
+/// Writes tests alone.
+pub fn write(findings: &Findings, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    match format {
+        Format::Text => text(findings, out),
+        Format::Json => document::write("unseen-tests", VERSION, findings, out),
+        Format::Junit => junit::write(findings, out),
+        Format::Sarif => sarif::write(findings, out),
     }
-    let rows: Vec<[String; 7]> = findings
-        .tests
-        .iter()
-        .map(|t| {
-            [
-                t.test.clone(),
-                t.unit.clone(),
-                t.calls.to_string(),
-                if t.opaque.is_empty() { format!("{} %", tenths(t.distinct_states)) } else { "opaque".into() },
-                (t.passed + t.failed + t.crashed + t.late + t.hindered).to_string(),
-                (t.failed + t.crashed + t.late).to_string(),
-                format!("{:.0} µs", t.stall_us),
-            ]
-        })
-        .collect();
-    let head = ["Test", "Unit", "Calls", "Distinct", "Ran", "Failed", "Stall"].map(String::from);
-    let width = |i: usize| std::iter::once(&head).chain(&rows).map(|r| r[i].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    for row in std::iter::once(&head).chain(&rows) {
-        let mut line = String::new();
-        for (i, cell) in row.iter().enumerate() {
-            let pad = " ".repeat(widths[i] - cell.chars().count());
-            line += &if i < 2 { format!("{cell}{pad}  ") } else { format!("{pad}{cell}  ") };
+}
+
+/// Writes failures first, then a line for each test, then one for each unit, then the sums.
+pub fn text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
+    for group in failures::grouped(&findings.failures) {
+        describe(&group, out)?;
+    }
+    let row = |first: [&str; 2], numbers: &Numbers| {
+        let names = first.map(|name| shorten(name, NAME));
+        names.into_iter().chain(outcomes(numbers).map(|n| n.to_string())).collect()
+    };
+    let tests = findings.tests.iter().map(|t| row([&t.test, &t.unit], &t.numbers)).collect();
+    table(&[&["Test", "Unit"][..], &OUTCOMES].concat(), 2, tests, out)?;
+    writeln!(out)?;
+    let row = |unit: &str, numbers: &Numbers| std::iter::once(shorten(unit, NAME)).chain(costs(numbers)).collect();
+    let units = findings.units.iter().map(|u| row(&u.unit, &u.numbers)).collect();
+    table(&[&["Unit"][..], &COSTS].concat(), 1, units, out)?;
+    for unit in findings.units.iter().filter(|u| !u.opaque.is_empty()) {
+        writeln!(out, "{}: tests run at each call, since the state does not decide ({})", unit.unit, unit.opaque)?;
+    }
+    writeln!(out, "\n{}", summary(&findings.summary))
+}
+
+/// Heads of what became of tests, and the numbers below them.
+pub const OUTCOMES: [&str; 8] = ["Ran", "Passed", "Failed", "Crashed", "Late", "Hindered", "Skipped", "Spared"];
+
+/// See [`OUTCOMES`].
+pub fn outcomes(n: &Numbers) -> [u64; 8] {
+    [n.ran, n.passed, n.failed, n.crashed, n.late, n.hindered, n.skipped, n.spared]
+}
+
+/// Heads of states and costs, and what stands below them: the paper's DSP, RSP, t_d, t_u, t_s and break-even.
+pub const COSTS: [&str; 8] = ["Calls", "States", "DSP", "RSP", "t_d", "t_u", "t_s", "Break-even"];
+
+/// See [`COSTS`].
+pub fn costs(n: &Numbers) -> [String; 8] {
+    [
+        n.calls.to_string(),
+        n.states().to_string(),
+        percent(n.distinct_states),
+        percent(n.repeated_states),
+        duration(n.check_us),
+        duration(n.note_us),
+        duration(n.stall_us),
+        percent(n.break_even),
+    ]
+}
+
+/// The sums in one line.
+pub fn summary(n: &Numbers) -> String {
+    let mut text = format!(
+        "{} ran in {}: {} passed, {} failed, {} crashed, {} took too long, {} could not be run to the end, {} skipped",
+        many(n.ran as usize, "test"),
+        many(n.calls as usize, "call"),
+        n.passed,
+        n.failed,
+        n.crashed,
+        n.late,
+        n.hindered,
+        n.skipped
+    );
+    for (count, what) in [
+        (n.spared, "spared"),
+        (n.under_way, "under way"),
+        (n.strange, "calls in strange states"),
+        (n.rescued, "of them rescued"),
+    ] {
+        if count > 0 {
+            text += &format!(", {count} {what}");
         }
+    }
+    text
+}
+
+/// Writes columns; the first `names` are flush left, the others right.
+fn table(heads: &[&str], names: usize, rows: Vec<Vec<String>>, out: &mut dyn Write) -> io::Result<()> {
+    let head: Vec<String> = heads.iter().map(|h| (*h).to_owned()).collect();
+    let all: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let widths: Vec<usize> =
+        (0..heads.len()).map(|i| all.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)).collect();
+    for row in &all {
+        let cells = row.iter().zip(&widths).enumerate();
+        let line: String = cells
+            .map(|(i, (cell, w))| if i < names { format!("{cell:w$}  ") } else { format!("{cell:>w$}  ") })
+            .collect();
         writeln!(out, "{}", line.trim_end())?;
     }
-    for test in findings.tests.iter().filter(|t| !t.opaque.is_empty()) {
-        writeln!(
-            out,
-            "{} runs at each call of {}, whose state does not decide: {}",
-            test.test, test.unit, test.opaque
-        )?;
-    }
-    let s = &findings.summary;
-    writeln!(
-        out,
-        "\n{} ran in {}: {} passed, {} failed, {} crashed, {} took too long, {} could not be run to the end, {} skipped",
-        many(s.ran as usize, "test"),
-        many(s.calls as usize, "call"),
-        s.passed,
-        s.failed,
-        s.crashed,
-        s.late,
-        s.hindered,
-        s.skipped
-    )
+    Ok(())
 }
 
-fn describe(failure: &Failure, out: &mut dyn Write) -> io::Result<()> {
-    let at = |place: &Option<String>| place.as_ref().map(|p| format!(" ({p})")).unwrap_or_default();
-    let details = if failure.details.is_empty() { String::new() } else { format!(": {}", failure.details) };
-    writeln!(
-        out,
-        "{}: {}{} of {}{}{details}",
-        failure.outcome,
-        failure.test,
-        at(&failure.test_place),
-        failure.unit,
-        at(&failure.unit_place)
-    )?;
-    if !failure.state.is_empty() {
-        writeln!(out, "  state {}, process {}", failure.state, failure.pid)?;
+fn describe(group: &Group<'_>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", failures::headline(group.first))?;
+    for (what, text) in failures::facts(group.first) {
+        writeln!(out, "  {what:7}  {text}")?;
     }
-    for line in failure.output.lines() {
+    for line in group.first.output.lines() {
         writeln!(out, "  | {line}")?;
     }
-    if failure.more > 0 {
-        writeln!(out, "  and {} more like it", failure.more)?;
+    if let Some(more) = group.more(IDS) {
+        writeln!(out, "  {more}")?;
     }
     writeln!(out)
 }

@@ -1,9 +1,10 @@
-//! The report for people: a table of files, on demand functions and the source that was not reached.
+//! The report for people: tests, a table of files, on demand functions and the source that was not reached.
 
 use std::io::{self, Write};
 
 use super::{many, source};
 use crate::study::cover::{Branch, Coverage, File, Function, Line, Share, Totals};
+use crate::study::tests::Findings;
 
 /// What to show.
 #[derive(Debug, Default, Clone)]
@@ -18,12 +19,24 @@ pub struct Options {
 /// Lines shown around what was not reached.
 const CONTEXT: u32 = 2;
 
-/// Writes the report.
-pub fn write(coverage: &Coverage, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the report: tests first, if there are any, then the coverage, if there is any.
+pub fn write(
+    coverage: &Coverage,
+    findings: Option<&Findings>,
+    options: &Options,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let pen = Pen { colour: options.colour };
     if !options.lines.is_empty() {
         let mut chosen = coverage.files.iter().filter(|f| options.lines.iter().any(|name| is_called(f, name)));
         return chosen.try_for_each(|f| excerpt(f, coverage.first, &pen, out));
+    }
+    if let Some(findings) = findings {
+        super::tests::text(findings, out)?;
+        if coverage.modules.is_empty() {
+            return Ok(());
+        }
+        writeln!(out)?;
     }
     table(coverage, &pen, out)?;
     if options.functions {

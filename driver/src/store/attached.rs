@@ -29,6 +29,42 @@ pub struct Told {
     pub output: String,
 }
 
+impl Told {
+    /// Names the failure: the same test of the same build in the same state has the same id, in every run and on every machine.
+    pub fn id(&self) -> String {
+        let text = format!("{}\0{}\0{}", self.module, self.test, self.state);
+        format!("{:012x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()) >> 16)
+    }
+}
+
+/// How many states a test had met in a process and its children at some time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Met {
+    /// When, in ns since 1970.
+    pub time: u64,
+    /// The process that made the file of counts.
+    pub pid: u32,
+    pub module: String,
+    /// Its number among all of the module.
+    pub test: u32,
+    pub states: u64,
+}
+
+/// How the numbers of states grew, among events.
+pub fn met(events: &[Event]) -> Vec<Met> {
+    let read = |fields: &[String]| {
+        let [time, pid, module, test, states] = fields else { return None };
+        Some(Met {
+            time: time.parse().ok()?,
+            pid: pid.parse().ok()?,
+            module: module.clone(),
+            test: test.parse().ok()?,
+            states: states.parse().ok()?,
+        })
+    };
+    events.iter().filter(|e| e.kind == Kind::States).filter_map(|e| read(&e.fields)).collect()
+}
+
 /// The tests that did not pass, among events.
 pub fn told(events: &[Event]) -> Vec<Told> {
     events.iter().filter(|e| e.kind == Kind::Test).filter_map(|e| read_one(&e.fields)).collect()
@@ -48,14 +84,19 @@ fn read_one(fields: &[String]) -> Option<Told> {
     })
 }
 
+/// The tests of a binary by the numbers of their functions; nothing if there are none.
+pub fn units(binary: &Path) -> Result<Vec<Attachments>, ExtractError> {
+    match manifests::section(binary, sections::UNITS) {
+        Ok(bytes) => Attachments::decode_all(&bytes).map_err(|e| ExtractError::Bad(binary.into(), e)),
+        Err(ExtractError::None(_)) => Ok(Vec::new()),
+        Err(e) => Err(e),
+    }
+}
+
 /// The tests of a binary, with the manifests that name their functions; nothing if there are none.
 pub fn read(binary: &Path) -> Result<Vec<(Manifest, Attachments)>, ExtractError> {
     let manifests = manifests::extract(binary)?;
-    let all = match manifests::section(binary, sections::UNITS) {
-        Ok(bytes) => Attachments::decode_all(&bytes).map_err(|e| ExtractError::Bad(binary.into(), e))?,
-        Err(ExtractError::None(_)) => Vec::new(),
-        Err(e) => return Err(e),
-    };
+    let all = units(binary)?;
     let manifest = |a: &Attachments| manifests.iter().find(|m| m.id == a.id).cloned();
     Ok(all.into_iter().filter_map(|a| Some((manifest(&a)?, a))).collect())
 }
@@ -71,5 +112,32 @@ mod tests {
             told(&[event(&["1", "2"]), event(&["5", "7", "ab", "3", "crash signal 11", "ff", "0", "boo\nhoo"])]);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].pid, found[0].test, found[0].output.as_str()), (7, 3, "boo\nhoo"));
+    }
+
+    #[test]
+    fn equal_failures_have_equal_ids_and_others_have_others() {
+        let one = Told {
+            time: 1,
+            pid: 2,
+            module: "ab".into(),
+            test: 3,
+            outcome: "fail".into(),
+            state: "ff".into(),
+            missing: 0,
+            output: String::new(),
+        };
+        let id = one.id();
+        assert!(id.len() == 12 && id.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
+        assert_eq!(
+            Told { time: 9, pid: 8, outcome: "fail aborted".into(), output: "x".into(), ..one.clone() }.id(),
+            id
+        );
+        for other in [
+            Told { module: "ac".into(), ..one.clone() },
+            Told { test: 4, ..one.clone() },
+            Told { state: "fe".into(), ..one.clone() },
+        ] {
+            assert_ne!(other.id(), id);
+        }
     }
 }

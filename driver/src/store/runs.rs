@@ -10,6 +10,7 @@ use unseen_abi::event::Kind;
 
 use super::events;
 use super::layout::{Store, StoreError};
+use crate::calendar;
 
 /// One run: a directory that several processes may write to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl Run {
 
 /// Makes a run named by the time, such that names sort by time and no two are the same.
 pub fn create(store: &Store) -> Result<Run, StoreError> {
-    let stem = format!("{}-{}", timestamp(events::now()), std::process::id());
+    let stem = format!("{}-{}", calendar::compact(events::now()), std::process::id());
     let candidates = std::iter::once(stem.clone()).chain((2..).map(|n| format!("{stem}-{n}")));
     for name in candidates {
         let directory = store.run(OsStr::new(&name));
@@ -85,44 +86,10 @@ pub fn latest(runs: Vec<Run>) -> Option<Run> {
     runs.into_iter().max_by_key(|r| (r.last_start(), r.name.clone()))
 }
 
-/// `20251116T024512.123456Z`: UTC, sorts as text.
-fn timestamp(ns: u64) -> String {
-    let (seconds, micros) = (ns / 1_000_000_000, ns / 1000 % 1_000_000);
-    let (year, month, day) = date(seconds / 86400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}.{micros:06}Z")
-}
-
-/// The date, so many days after 1970-01-01.
-fn date(mut days: u64) -> (u64, u64, u64) {
-    let leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
-    let mut year = 1970;
-    while days >= 365 + u64::from(leap(year)) {
-        days -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let lengths = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let mut month = 0;
-    while days >= lengths[month] {
-        days -= lengths[month];
-        month += 1;
-    }
-    (year, month as u64 + 1, days + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::HashSet;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        assert_eq!(timestamp(0), "19700101T000000.000000Z");
-        assert_eq!(timestamp(951_782_400_000_001_000), "20000229T000000.000001Z");
-        assert_eq!(timestamp(1_709_251_199_999_999_999), "20240229T235959.999999Z");
-        assert_eq!(timestamp(1_709_251_200_000_000_000), "20240301T000000.000000Z");
-        assert_eq!(timestamp(4_107_542_400_000_000_000), "21000301T000000.000000Z");
-    }
 
     #[test]
     fn runs_made_at_once_have_names_of_their_own() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use unseen_abi::manifest::Manifest;
 use unseen_abi::state::Attachments;
 
-use super::tests::{name, test_of};
+use super::tests::{name, pair};
 use crate::store::ModuleId;
 use crate::store::seen;
 
@@ -75,8 +75,10 @@ fn one(modules: &BTreeMap<ModuleId, (Manifest, Attachments)>, place: &str, set: 
     }
     let states = set.states.count() as u64;
     let tests = counts.into_iter().map(|(number, states)| {
-        let known = modules.get(&id).and_then(|(manifest, attached)| test_of(manifest, attached, number));
-        let names = known.map(|(manifest, unit, test, _)| (name(manifest, unit), name(manifest, test)));
+        let names = modules.get(&id).and_then(|(manifest, attached)| {
+            let (unit, test) = pair(attached, number)?;
+            Some((name(manifest, unit), name(manifest, test)))
+        });
         let (unit, test) = names.unzip();
         Test { number, test, unit, states }
     });

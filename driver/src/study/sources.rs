@@ -1,8 +1,10 @@
 //! Which source files a study is about, and how their paths are shown.
 
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
+use serde::{Serialize, Serializer};
 use unseen_abi::manifest::{Manifest, Place};
 
 /// What the user chose.
@@ -24,6 +26,26 @@ pub struct Sources {
     exclude: GlobSet,
     cwd: PathBuf,
     cargo_home: Option<PathBuf>,
+}
+
+/// A line of a source file; prints and is serialised as `file:line`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot {
+    /// As it is shown.
+    pub file: String,
+    pub line: u32,
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+impl Serialize for Spot {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 impl Sources {
@@ -63,8 +85,12 @@ impl Sources {
 
     /// The place as `file:line`.
     pub fn at(&self, manifest: &Manifest, place: Option<Place>) -> Option<String> {
-        let place = place?;
-        Some(format!("{}:{}", self.file(manifest, place)?, place.line))
+        Some(self.spot(manifest, place?)?.to_string())
+    }
+
+    /// The place, its file as it is shown.
+    pub fn spot(&self, manifest: &Manifest, place: Place) -> Option<Spot> {
+        Some(Spot { file: self.file(manifest, place)?, line: place.line })
     }
 
     /// What is left out, in words.

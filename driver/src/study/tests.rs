@@ -1,34 +1,51 @@
-//! Tests that ran inside programs: what became of them, and in how many states their units were called.
+//! Tests that ran inside programs: what became of them, in how many states their units were called, and what that cost.
+//!
+//! In: runs of a store. Out: [`Findings`], plain data: failures, units with their tests, sums, and how the states grew in number.
 
-use std::collections::BTreeMap;
+pub mod growth;
+mod numbers;
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use serde::Serialize;
 use unseen_abi::manifest::Manifest;
-use unseen_abi::state::{Attachments, FILE, Tally};
+use unseen_abi::state::{Attachments, FILE};
 
 use super::names;
-use super::sources::Sources;
-use crate::store::ModuleId;
-use crate::store::attached::Told;
-use crate::store::tallies::Tallies;
+use super::sources::{Sources, Spot};
+use crate::store::attached::{self, Told};
+use crate::store::tallies::{self, Tallies};
+use crate::store::{ModuleId, Run, events};
+pub use growth::Growth;
+pub use numbers::{Numbers, Words, of_unit};
 
 /// What came out.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Findings {
+    /// The directory that places are relative to.
+    pub root: String,
+    /// Those that say something of the program first.
     pub failures: Vec<Failure>,
+    pub units: Vec<Unit>,
+    /// Those of each unit are neighbours.
     pub tests: Vec<Test>,
-    pub summary: Summary,
+    pub summary: Numbers,
+    pub growth: Growth,
+    /// What could not be used, each with the file that is to blame.
+    pub problems: Vec<String>,
 }
 
-/// A test that did not pass.
+/// A test that did not pass: one for each test, outcome and state.
 #[derive(Debug, Serialize)]
 pub struct Failure {
+    /// The same test of the same build in the same state has the same id.
+    pub id: String,
     pub unit: String,
-    pub unit_place: Option<String>,
+    pub unit_place: Option<Spot>,
     pub test: String,
-    pub test_place: Option<String>,
-    /// `fail`, `crash`, `timeout` or `environment`.
-    pub outcome: String,
+    pub test_place: Option<Spot>,
+    pub outcome: Ending,
     /// How or why; may be empty.
     pub details: String,
     /// The state's name, in hex; empty if it could not be told.
@@ -40,141 +57,188 @@ pub struct Failure {
     pub time: u64,
     /// The id of the build.
     pub build: String,
-    /// How many more of the same test ended in the same way.
+    /// How often the same was told again.
     pub more: u64,
+}
+
+/// How a test that did not pass ended; in the order in which they are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    Fail,
+    Crash,
+    Timeout,
+    /// It could not be run to its end, which says nothing about the program.
+    Environment,
+}
+
+impl Ending {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Ending::Fail => "fail",
+            Ending::Crash => "crash",
+            Ending::Timeout => "timeout",
+            Ending::Environment => "environment",
+        }
+    }
+
+    /// From the log's text: the ending, and how or why.
+    fn of(text: &str) -> (Ending, &str) {
+        let (word, details) = text.split_once(' ').unwrap_or((text, ""));
+        let all = [Ending::Fail, Ending::Crash, Ending::Timeout, Ending::Environment];
+        match all.into_iter().find(|e| e.word() == word) {
+            Some(ending) => (ending, details),
+            // What we don't know says nothing about the program.
+            None => (Ending::Environment, text),
+        }
+    }
+}
+
+/// A unit, with all its tests.
+#[derive(Debug, Serialize)]
+pub struct Unit {
+    pub unit: String,
+    pub unit_place: Option<Spot>,
+    /// Why its tests run at each call; empty if the state decides.
+    pub opaque: String,
+    #[serde(flatten)]
+    pub numbers: Numbers,
+    /// Which of [`Findings::tests`] are its own.
+    #[serde(skip)]
+    pub tests: Range<usize>,
 }
 
 /// A test of a unit.
 #[derive(Debug, Serialize)]
 pub struct Test {
     pub unit: String,
-    pub unit_place: Option<String>,
+    pub unit_place: Option<Spot>,
     pub test: String,
+    pub test_place: Option<Spot>,
     /// Why it runs at each call; empty if the state decides.
     pub opaque: String,
-    pub calls: u64,
-    /// Calls in states that no test had seen.
-    pub unseen: u64,
-    /// Calls whose state could not be told.
-    pub untold: u64,
-    pub passed: u64,
-    pub failed: u64,
-    pub crashed: u64,
-    pub late: u64,
-    pub hindered: u64,
-    pub skipped: u64,
-    /// Tests that were due but not run, to keep to the budget or because only some calls are looked at.
-    pub spared: u64,
-    /// Calls in states outside the seen set, in a program that is only watched, and how many were rescued.
-    pub strange: u64,
-    pub rescued: u64,
-    /// Of the calls, in per cent; those whose state could not be told count as distinct.
-    pub distinct_states: f64,
-    /// Means per test that ran, in µs.
-    pub stall_us: f64,
-    pub wall_us: f64,
-    pub cpu_us: f64,
+    #[serde(flatten)]
+    pub numbers: Numbers,
 }
 
-/// In all.
-#[derive(Debug, Default, Serialize)]
-pub struct Summary {
-    pub calls: u64,
-    pub ran: u64,
-    pub passed: u64,
-    pub failed: u64,
-    pub crashed: u64,
-    pub late: u64,
-    pub hindered: u64,
-    pub skipped: u64,
+/// A module: names of functions, and which are units and tests.
+pub type Module = (Manifest, Attachments);
+
+/// Reads what runs left; nothing if no program with tests left anything.
+pub fn study(runs: &[Run], sources: &Sources) -> Option<Findings> {
+    let (mut files, mut told, mut spans, mut problems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for run in runs {
+        let (found, faults) = tallies::read(&run.directory, &FILE);
+        problems.extend(faults.iter().map(ToString::to_string));
+        if found.is_empty() {
+            continue;
+        }
+        let log = events::read(&run.directory);
+        problems.extend(log.problem.iter().map(ToString::to_string));
+        told.extend(attached::told(&log.events));
+        let first = files.len();
+        files.extend(found);
+        spans.push((growth::span(run, &log.events), attached::met(&log.events), first..files.len()));
+    }
+    if files.is_empty() && problems.is_empty() {
+        return None;
+    }
+    told.sort_by_key(|t| t.time);
+    let modules = modules(&files, &mut problems);
+    let runs = spans.iter().map(|(span, met, range)| (span, &met[..], &files[range.clone()]));
+    let growth = growth::study(&modules, runs);
+    Some(Findings { growth, problems, ..findings(&modules, &files, &told, sources) })
 }
 
-/// A unit, one of its tests, and why the test always runs.
-pub(super) type Named<'a> = (&'a Manifest, u32, u32, &'a str);
-
-/// The test of that number in a module.
-pub(super) fn test_of<'a>(manifest: &'a Manifest, attached: &'a Attachments, number: u32) -> Option<Named<'a>> {
-    let all = attached.units.iter().flat_map(|u| u.tests.iter().map(move |t| (u, t)));
-    let (unit, test) = all.into_iter().nth(number as usize)?;
-    Some((manifest, unit.function, test.function, &unit.opaque))
-}
-
-/// Puts together what runs left.
-pub fn study(
-    modules: &BTreeMap<ModuleId, (Manifest, Attachments)>,
-    tallies: &[Tallies],
-    told: &[Told],
-    sources: &Sources,
-) -> Findings {
-    let mut counts: BTreeMap<(ModuleId, u32), [u64; FILE.words]> = BTreeMap::new();
+/// The modules that left these files, as far as their binaries are still what ran.
+fn modules(tallies: &[Tallies], problems: &mut Vec<String>) -> BTreeMap<ModuleId, Module> {
+    let mut modules = BTreeMap::new();
+    let mut unknown = Vec::new();
     for file in tallies {
-        for (test, words) in (0..).zip(&file.units) {
+        if modules.contains_key(&file.id) || unknown.contains(&file.id) {
+            continue;
+        }
+        for (manifest, attached) in attached::read(&file.binary).unwrap_or_default() {
+            modules.insert(ModuleId(manifest.id), (manifest, attached));
+        }
+        if !modules.contains_key(&file.id) {
+            unknown.push(file.id);
+            problems.push(format!("{} is no longer what ran; its tests can't be named", file.binary.display()));
+        }
+    }
+    modules
+}
+
+/// Puts together what is known of each test.
+fn findings(modules: &BTreeMap<ModuleId, Module>, tallies: &[Tallies], told: &[Told], sources: &Sources) -> Findings {
+    let mut counts: BTreeMap<(ModuleId, usize), Words> = BTreeMap::new();
+    for file in tallies {
+        for (test, words) in file.units.iter().enumerate() {
             let sum = counts.entry((file.id, test)).or_default();
             sum.iter_mut().zip(words).for_each(|(s, n)| *s += n);
         }
     }
-    let (mut tests, mut summary) = (Vec::new(), Summary::default());
-    for ((id, number), words) in &counts {
-        let Some((manifest, attached)) = modules.get(id) else { continue };
-        let Some((manifest, unit, test, opaque)) = test_of(manifest, attached, *number) else { continue };
-        let get = |tally: Tally| words[tally as usize];
-        let ran: u64 = Tally::OVER.map(get).iter().sum();
-        let mean = |tally: Tally| get(tally) as f64 / 1000.0 / ran.max(1) as f64;
-        let calls = get(Tally::Calls);
-        summary.calls += calls;
-        summary.ran += ran;
-        summary.passed += get(Tally::Passed);
-        summary.failed += get(Tally::Failed);
-        summary.crashed += get(Tally::Crashed);
-        summary.late += get(Tally::Late);
-        summary.hindered += get(Tally::Hindered);
-        summary.skipped += get(Tally::Skipped);
-        tests.push(Test {
+    let (mut units, mut tests, mut all) = (Vec::new(), Vec::new(), Words::default());
+    for (id, (manifest, attached)) in modules {
+        let mut number = 0;
+        for unit in &attached.units {
+            let first = tests.len();
+            let words: Vec<Words> = (number..number + unit.tests.len())
+                .map(|test| counts.get(&(*id, test)).copied().unwrap_or_default())
+                .collect();
+            number += unit.tests.len();
+            let (unit_name, unit_place) = (name(manifest, unit.function), place(manifest, unit.function, sources));
+            tests.extend(unit.tests.iter().zip(&words).map(|(test, words)| Test {
+                unit: unit_name.clone(),
+                unit_place: unit_place.clone(),
+                test: name(manifest, test.function),
+                test_place: place(manifest, test.function, sources),
+                opaque: unit.opaque.clone(),
+                numbers: Numbers::of(words),
+            }));
+            let together = of_unit(&words);
+            all.iter_mut().zip(together).for_each(|(s, n)| *s += n);
+            units.push(Unit {
+                unit: unit_name,
+                unit_place,
+                opaque: unit.opaque.clone(),
+                numbers: Numbers::of(&together),
+                tests: first..tests.len(),
+            });
+        }
+    }
+    Findings {
+        failures: failures(modules, told, sources),
+        units,
+        tests,
+        summary: Numbers::of(&all),
+        root: sources.root().to_string_lossy().into_owned(),
+        ..Findings::default()
+    }
+}
+
+/// One for each test, outcome and state, the first; failures before crashes, and what could not be run last.
+fn failures(modules: &BTreeMap<ModuleId, Module>, told: &[Told], sources: &Sources) -> Vec<Failure> {
+    let modules: BTreeMap<String, &Module> = modules.iter().map(|(id, module)| (id.to_string(), module)).collect();
+    let (mut all, mut places): (Vec<Failure>, HashMap<(String, Ending), usize>) = Default::default();
+    for one in told {
+        let Some((manifest, attached)) = modules.get(&one.module) else { continue };
+        let Some((unit, test)) = pair(attached, one.test) else { continue };
+        let (outcome, details) = Ending::of(&one.outcome);
+        let id = one.id();
+        if let Some(place) = places.get(&(id.clone(), outcome)) {
+            all[*place].more += 1;
+            continue;
+        }
+        places.insert((id.clone(), outcome), all.len());
+        all.push(Failure {
+            id,
             unit: name(manifest, unit),
             unit_place: place(manifest, unit, sources),
             test: name(manifest, test),
-            opaque: opaque.into(),
-            calls,
-            unseen: get(Tally::Unseen),
-            untold: get(Tally::Untold),
-            passed: get(Tally::Passed),
-            failed: get(Tally::Failed),
-            crashed: get(Tally::Crashed),
-            late: get(Tally::Late),
-            hindered: get(Tally::Hindered),
-            skipped: get(Tally::Skipped),
-            spared: get(Tally::Spared),
-            strange: get(Tally::Strange),
-            rescued: get(Tally::Rescued),
-            distinct_states: 100.0 * (get(Tally::Unseen) + get(Tally::Untold)) as f64 / calls.max(1) as f64,
-            stall_us: mean(Tally::Stall),
-            wall_us: mean(Tally::Wall),
-            cpu_us: mean(Tally::Cpu),
-        });
-    }
-    Findings { failures: failures(modules, told, sources), tests, summary }
-}
-
-/// One for each test and outcome, the first; failures before crashes, and what could not be run last.
-fn failures(modules: &BTreeMap<ModuleId, (Manifest, Attachments)>, told: &[Told], sources: &Sources) -> Vec<Failure> {
-    let mut all: Vec<Failure> = Vec::new();
-    for one in told {
-        let known = modules.iter().find(|(id, _)| id.to_string() == one.module);
-        let Some((_, (manifest, attached))) = known else { continue };
-        let Some((manifest, unit, test, _)) = test_of(manifest, attached, one.test) else { continue };
-        let (outcome, details) = one.outcome.split_once(' ').unwrap_or((&one.outcome, ""));
-        let (unit_name, test_name) = (name(manifest, unit), name(manifest, test));
-        let same = |f: &&mut Failure| (&f.unit, &f.test, f.outcome.as_str()) == (&unit_name, &test_name, outcome);
-        if let Some(known) = all.iter_mut().find(same) {
-            known.more += 1;
-            continue;
-        }
-        all.push(Failure {
-            unit_place: place(manifest, unit, sources),
             test_place: place(manifest, test, sources),
-            unit: unit_name,
-            test: test_name,
-            outcome: outcome.into(),
+            outcome,
             details: details.into(),
             state: one.state.clone(),
             output: one.output.clone(),
@@ -184,15 +248,20 @@ fn failures(modules: &BTreeMap<ModuleId, (Manifest, Attachments)>, told: &[Told]
             more: 0,
         });
     }
-    let order = ["fail", "crash", "timeout"];
-    all.sort_by_key(|f| (order.iter().position(|o| *o == f.outcome).unwrap_or(order.len()), f.time));
+    all.sort_by_key(|f| (f.outcome, f.time));
     all
+}
+
+/// Unit and test of that number in a module: indices of functions.
+pub(super) fn pair(attached: &Attachments, number: u32) -> Option<(u32, u32)> {
+    let mut all = attached.units.iter().flat_map(|u| u.tests.iter().map(|t| (u.function, t.function)));
+    all.nth(number as usize)
 }
 
 pub(super) fn name(manifest: &Manifest, function: u32) -> String {
     manifest.functions.get(function as usize).map_or_else(|| "?".into(), |f| names::demangle(&f.name))
 }
 
-fn place(manifest: &Manifest, function: u32, sources: &Sources) -> Option<String> {
-    sources.at(manifest, manifest.functions.get(function as usize)?.place)
+fn place(manifest: &Manifest, function: u32, sources: &Sources) -> Option<Spot> {
+    sources.spot(manifest, manifest.functions.get(function as usize)?.place?)
 }

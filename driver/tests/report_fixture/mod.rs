@@ -16,7 +16,8 @@ use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, S
 use unseen_abi::counters::{COUNTERS_OFFSET, Header, MAGIC, VERSION, file_size};
 use unseen_abi::manifest::*;
 use unseen_abi::mechanism::Mechanisms;
-use unseen_abi::{event, sections};
+use unseen_abi::state::{Attached, Attachments, FILE, Kind, Tally, Test};
+use unseen_abi::{event, sections, tallies};
 
 /// A project directory with a store in it.
 pub struct House {
@@ -222,6 +223,11 @@ impl House {
 
     /// An ELF file with these manifests, symbols, inputs and declined steps.
     pub fn write_binary(&self, name: &str, manifests: &[Manifest]) {
+        self.write_tested_binary(name, manifests, &[]);
+    }
+
+    /// The same with tests attached to units.
+    pub fn write_tested_binary(&self, name: &str, manifests: &[Manifest], attached: &[Attachments]) {
         let mut elf = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
         let text = elf.add_section(Vec::new(), b".text".to_vec(), SectionKind::Text);
         elf.append_section_data(text, &[0x90; 256], 16);
@@ -258,6 +264,9 @@ impl House {
         put(sections::MANIFEST, manifests.iter().flat_map(Manifest::encode).collect());
         let native = self.text("fast_copy.o");
         put(sections::INPUTS, format!("bitcode a.o\nnative {native}\nflag -O2\n").into_bytes());
+        if !attached.is_empty() {
+            put(sections::UNITS, attached.iter().flat_map(Attachments::encode).collect());
+        }
         put(sections::DECLINED, b"src/asm.s: assembly\0src/old.c: -fno-lto demanded\0".to_vec());
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -298,6 +307,108 @@ impl House {
         let file = directory.join(format!("{:02x}{:02x}{:02x}{:02x}-{pid}-1.cov", id[0], id[1], id[2], id[3]));
         fs::write(&file, bytes).unwrap();
         file
+    }
+
+    /// A project like [`House::new`] whose program has tests, in two runs: `area` two, which fail in all ways; `clamp<int>` one, which
+    /// passes; `main` one that runs at each call and could never be run to its end.
+    pub fn tested() -> House {
+        let house = House::new();
+        let mut program = house.program();
+        program.files.push(house.text("src/shape test.cpp"));
+        let test = |name: &str, line| Function {
+            name: name.into(),
+            source_name: String::new(),
+            place: Some(Place { file: 4, line, column: 0 }),
+            outcome: Outcome::Left(Reason::Standard),
+            cover: None,
+        };
+        let first = program.functions.len() as u32;
+        program.functions.extend([
+            test("area_is_not_negative", 3),
+            test("_ZN4test15area_is_smallerEiii", 9),
+            test("clamp_is_between", 14),
+            test("main_returns", 20),
+        ]);
+        let unit = |function, tests: &[u32], opaque: &str| Attached {
+            function,
+            tests: tests.iter().map(|t| Test { function: first + t, kind: Kind::Before }).collect(),
+            opaque: opaque.into(),
+        };
+        let units = vec![unit(0, &[0, 1], ""), unit(3, &[2], ""), unit(2, &[3], "reads the clock")];
+        house.write_tested_binary("bin/shape", &[program], &[Attachments { id: PROGRAM, units }]);
+        let (one, two) = ("20260101T000000.000000Z-1", "20260102T000000.000000Z-2");
+        use Tally::*;
+        let costs = |n: u64| [(Stall, 90_000 * n), (Wall, 400_000 * n), (Cpu, 250_000 * n)];
+        let with = |counts: &[(Tally, u64)], n| [counts, &costs(n)].concat();
+        let timed = [(Checks, 100), (Check, 60_000), (Notes, 5), (Note, 10_000)];
+        let area =
+            [&with(&[(Calls, 100), (Unseen, 6), (Started, 6), (Passed, 3), (Failed, 3)], 6)[..], &timed].concat();
+        let smaller =
+            with(&[(Calls, 100), (Unseen, 7), (Started, 7), (Passed, 1), (Crashed, 2), (Late, 1), (Hindered, 3)], 7);
+        let clamp =
+            [&with(&[(Calls, 40), (Unseen, 1), (Started, 1), (Passed, 1), (Skipped, 2), (Spared, 4)], 1)[..], &timed]
+                .concat();
+        let main = with(&[(Calls, 2), (Untold, 2), (Started, 2), (Hindered, 2)], 2);
+        house.tallies(one, PROGRAM, 101, &[&area, &smaller, &clamp, &main]);
+        house.tallies(
+            two,
+            PROGRAM,
+            101,
+            &[&[(Calls, 60)], &[(Calls, 60)], &[(Calls, 10), (Unseen, 1), (Passed, 1), (Started, 1)], &[]],
+        );
+        let say = |run, kind, seconds: u64, rest: &str| {
+            let time = 1_767_225_600_000_000_000 + seconds * 1_000_000_000;
+            house.event(run, kind, format!("{time}\0{rest}").as_bytes());
+        };
+        let id = "11".repeat(16);
+        let failed = |seconds, test, outcome: &str, state: &str, output: &str| {
+            let rest = format!("4242\0{id}\0{test}\0{outcome}\0{state}\x000\0{output}");
+            say(one, event::Kind::Test, seconds, &rest);
+        };
+        say(one, event::Kind::RunStart, 0, "/work\0./shape");
+        for (seconds, test, states) in [(1, 0, 1), (1, 1, 1), (2, 0, 2), (3, 0, 4), (5, 1, 6), (6, 2, 1)] {
+            say(one, event::Kind::States, seconds, &format!("101\0{id}\0{test}\0{states}"));
+        }
+        failed(2, 0, "fail", "00000000ffffffff", "area(-1) is -1 <&>\n");
+        failed(
+            3,
+            0,
+            "fail aborted",
+            "0123456789abcdef0123456789abcdef",
+            "shape.c:8: Assertion `a >= 0' failed.\n\tat \x1b[1mthree\x1b[0m\n",
+        );
+        failed(4, 0, "fail", "00000000ffffffff", "area(-1) is -1 <&>\n");
+        failed(4, 1, "crash signal 11 at 0x9", "0000000000000007", "");
+        failed(4, 1, "crash signal 11 at 0x9", "0000000000000008", "");
+        failed(5, 1, "timeout", "0000000000000009", "");
+        failed(6, 1, "environment asked for socket", "000000000000000a", "");
+        failed(6, 3, "environment asked for fork", "", "");
+        say(one, event::Kind::RunEnd, 8, "exit 0");
+        say(two, event::Kind::RunStart, 86_400, "/work\0./shape");
+        say(two, event::Kind::RunEnd, 86_402, "exit 0");
+        house
+    }
+
+    /// Adds a process to a run: what it counted for each test of a module.
+    pub fn tallies(&self, run: &str, id: [u8; 16], pid: u32, tests: &[&[(Tally, u64)]]) {
+        let mut bytes = vec![0; FILE.file_size(tests.len() as u32) as usize];
+        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+        let binary = self.text("bin/shape");
+        put(offset_of!(tallies::Header, magic), &FILE.magic);
+        put(offset_of!(tallies::Header, version), &FILE.version.to_le_bytes());
+        put(offset_of!(tallies::Header, pid), &pid.to_le_bytes());
+        put(offset_of!(tallies::Header, id), &id);
+        put(offset_of!(tallies::Header, units), &(tests.len() as u32).to_le_bytes());
+        put(offset_of!(tallies::Header, path_len), &(binary.len() as u32).to_le_bytes());
+        put(offset_of!(tallies::Header, path), binary.as_bytes());
+        for (number, counts) in tests.iter().enumerate() {
+            for (tally, n) in *counts {
+                put(tallies::START + (number * FILE.words + *tally as usize) * 8, &n.to_le_bytes());
+            }
+        }
+        let directory = self.path(".unseen/runs").join(run);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join(format!("{:02x}-{pid}.{}", id[0], FILE.extension)), bytes).unwrap();
     }
 
     /// Appends an event to a run's log.

@@ -27,6 +27,9 @@
     nameTheme();
   });
 
+  // All that follows is about coverage.
+  if (!$("files")) return;
+
   // The picture: a rectangle per file, as large as it has lines, in its directory.
   function squarify(items, x, y, w, h, place) {
     let rest = items.filter((i) => i.size > 0).sort((a, b) => b.size - a.size);
