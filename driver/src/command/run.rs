@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode};
 use unseen_abi::options;
 
 use super::{Destination, Outcome};
+use crate::run::live::Live;
 use crate::run::record::{self, Record, Silence};
 use crate::run::{NewRun, program};
 
@@ -21,6 +22,10 @@ pub struct Args {
     /// Say what was recorded, also when standard error is no terminal
     #[arg(long, short)]
     verbose: bool,
+    /// Show on standard error how calls, states and tests grow in number while the program runs: one line that is rewritten, or one each
+    /// two seconds if that is no terminal
+    #[arg(long)]
+    live: bool,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
@@ -47,15 +52,22 @@ pub fn run(args: Args) -> Outcome {
             command.env_remove(options::DIR.name).env_remove(options::RUN.name);
         }
     }
+    let live = new.as_ref().filter(|_| args.live).map(|new| Live::begin(&new.run.directory));
     let status = match program::run(&mut command) {
         Ok(status) => status,
         Err(e) => {
+            if let Some(live) = live {
+                live.end();
+            }
             return Ok(not_started(&args, &e, new.as_ref()));
         }
     };
     if let Some(new) = &new {
         logged(new, new.ended(&program::ending(status)));
         let record = record::finish(new);
+        if let Some(live) = live {
+            live.end();
+        }
         tell(&args, new, &record);
     }
     Ok(ExitCode::from(program::exit_code(status)))

@@ -1,9 +1,10 @@
 //! Launching programs with a store.
 //!
 //! In order: [`new_run`] makes a run; its [`NewRun::environment`] is what programs need to write to it;
-//! [`NewRun::started`]; [`program`] runs one; [`NewRun::ended`]; [`record`] looks at what was left. A store that can't
+//! [`NewRun::started`]; [`program`] runs one, and [`live`] tells how it goes; [`NewRun::ended`]; [`record`] looks at what was left. A store that can't
 //! be written never stops a program.
 
+pub mod live;
 pub mod program;
 pub mod record;
 
