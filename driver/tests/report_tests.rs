@@ -106,6 +106,22 @@ fn damaged_and_renamed_files_cost_no_more_than_themselves() {
     assert_eq!(house.unseen(&["report"]).code, Some(0));
 }
 
+#[test]
+fn tests_are_kept_for_reports_after_the_next_build() {
+    let house = House::tested();
+    let one = "20260101T000000.000000Z-1";
+    let before = findings(&house, &["tests", "--run", one]);
+    // The program's part is played by a copy of what it left.
+    let script = format!("cp {}/* $UNSEEN_DIR/runs/$UNSEEN_RUN/", house.path(".unseen/runs").join(one).display());
+    let ran = house.unseen(&["run", "--name", "again", "--", "sh", "-c", &script]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    house.write_binary("bin/shape", &[house.plugin()]);
+    let after = findings(&house, &["tests", "--run", "again"]);
+    assert_eq!(after, before);
+    fs::remove_dir_all(house.path("bin")).unwrap();
+    assert_eq!(findings(&house, &["tests", "--run", one]), before, "they are known by their build, in all runs");
+}
+
 /// A case of JUnit's: its suite, its name, the names of its elements and what they say.
 #[derive(Debug)]
 struct Case {

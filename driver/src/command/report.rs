@@ -35,10 +35,11 @@ impl Runs {
 }
 
 /// Arguments of `unseen report`.
-///
-/// Tests that ran inside programs come first, with what failed at the top; then coverage. junit and sarif have the tests alone, lcov and
-/// cobertura the coverage. Whether tests failed does not change the exit code here; `unseen tests` tells it by its own.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Tests that ran inside programs come first, with what failed at the top; then coverage. Whether tests failed \
+    does not change the exit code here; `unseen tests` tells it by its own."
+)]
 pub struct Args {
     #[command(flatten)]
     runs: Runs,
@@ -84,7 +85,7 @@ pub fn run(args: Args) -> Outcome {
     let (store, runs) = args.runs.open()?;
     let sources = sources(&args)?;
     let of_coverage = matches!(format, Format::Lcov | Format::Cobertura);
-    let findings = if of_coverage { None } else { tests::study(&runs, &sources) };
+    let findings = if of_coverage { None } else { tests::study(&store, &runs, &sources) };
     warn(findings.iter().flat_map(|f| &f.problems));
     let findings = findings.filter(|f| !f.tests.is_empty());
     let alone = match format {

@@ -27,10 +27,10 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
-    let (_, runs) = args.runs.open()?;
+    let (store, runs) = args.runs.open()?;
     let cwd = std::env::current_dir().unwrap_or_default();
     let sources = Sources::new(&Choice::default(), &cwd, None).map_err(Failure::usage)?;
-    let findings = tests::study(&runs, &sources);
+    let findings = tests::study(&store, &runs, &sources);
     for problem in findings.iter().flat_map(|f| &f.problems) {
         eprintln!("unseen: warning: {problem}");
     }

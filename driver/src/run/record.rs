@@ -13,7 +13,7 @@ use unseen_abi::state::{self, Tally};
 
 use super::NewRun;
 use crate::store::manifests::{self, ExtractError, Finder};
-use crate::store::{counters, events, pack, tallies};
+use crate::store::{attached, counters, events, pack, tallies};
 
 /// What was recorded in a run.
 #[derive(Debug, Default)]
@@ -68,6 +68,14 @@ pub fn finish(new: &NewRun) -> Record {
             && let Err(e) = finder.keep(file.id, &file.binary)
         {
             record.warnings.push(format!("cannot keep a manifest: {e}"));
+        }
+    }
+    let mut kept = BTreeSet::new();
+    for file in &tested {
+        if kept.insert(file.id)
+            && let Err(e) = attached::keep(&mut finder, file.id, &file.binary)
+        {
+            record.warnings.push(format!("cannot keep a list of tests: {e}"));
         }
     }
     for event in log.events.iter().filter(|e| e.kind == Kind::Dropped) {

@@ -7,8 +7,9 @@ use unseen_abi::manifest::Manifest;
 use unseen_abi::sections;
 use unseen_abi::state::Attachments;
 
+use super::ModuleId;
 use super::events::Event;
-use super::manifests::{self, ExtractError};
+use super::manifests::{self, ExtractError, Finder, LoadError};
 
 /// A test did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +100,28 @@ pub fn read(binary: &Path) -> Result<Vec<(Manifest, Attachments)>, ExtractError>
     let all = units(binary)?;
     let manifest = |a: &Attachments| manifests.iter().find(|m| m.id == a.id).cloned();
     Ok(all.into_iter().filter_map(|a| Some((manifest(&a)?, a))).collect())
+}
+
+/// Takes a module's tests and its manifest over into the store: a report must work after the next build.
+pub fn keep(finder: &mut Finder<'_>, id: ModuleId, binary: &Path) -> Result<(), LoadError> {
+    let path = finder.store().units(id);
+    if !path.exists() {
+        let unusable = |reason| LoadError::Unusable { id, reason };
+        let all = units(binary).map_err(unusable)?;
+        if let Some(own) = all.iter().find(|a| a.id == id.0) {
+            let unwritable = |e: std::io::Error| unusable(ExtractError::Unreadable(path.clone(), e.to_string()));
+            finder.store().write_whole(&path, &own.encode()).map_err(unwritable)?;
+        }
+    }
+    finder.keep(id, binary)
+}
+
+/// A module's manifest and its tests, from the store or from the binary it was loaded from when it was recorded.
+pub fn find(finder: &mut Finder<'_>, id: ModuleId, binary: &Path) -> Option<(Manifest, Attachments)> {
+    let own = |all: Vec<Attachments>| all.into_iter().find(|a| a.id == id.0);
+    let saved = std::fs::read(finder.store().units(id)).ok().and_then(|bytes| Attachments::decode_all(&bytes).ok());
+    let attached = saved.and_then(own).or_else(|| units(binary).ok().and_then(own))?;
+    Some((finder.find(id, binary).ok()?, attached))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //!   manifests/<id>.manifest  what the pass said about a module (unseen_abi::manifest)
 //!   seen/<id>, <id>-wide     states that tests of a build have seen (unseen_abi::seen)
 //!   seen/<id>.import/        those of other stores, until a program of the build starts (unseen_abi::seen::exported)
+//!   manifests/<id>.units     which tests are attached to its functions (unseen_abi::state)
 //! ```
 
 use std::ffi::OsStr;
@@ -128,6 +129,11 @@ impl Store {
     /// The seen set of a build.
     pub fn seen_set(&self, id: ModuleId) -> PathBuf {
         self.seen().join(id.to_string())
+    }
+
+    /// The saved list of a module's tests.
+    pub fn units(&self, id: ModuleId) -> PathBuf {
+        self.manifests().join(format!("{id}.units"))
     }
 
     /// Writes a file of this store so that it appears whole or not at all.

@@ -89,6 +89,11 @@ impl<'a> Finder<'a> {
         Finder { store, binaries: HashMap::new() }
     }
 
+    /// Where it looks first.
+    pub fn store(&self) -> &'a Store {
+        self.store
+    }
+
     /// The manifest of a module that was loaded from `binary` when it was recorded.
     pub fn find(&mut self, id: ModuleId, binary: &Path) -> Result<Manifest, LoadError> {
         let saved = self.saved(id);

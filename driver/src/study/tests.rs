@@ -7,6 +7,7 @@ mod numbers;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::path::Path;
 
 use serde::Serialize;
 use unseen_abi::manifest::Manifest;
@@ -15,8 +16,9 @@ use unseen_abi::state::{Attachments, FILE};
 use super::names;
 use super::sources::{Sources, Spot};
 use crate::store::attached::{self, Told};
+use crate::store::manifests::Finder;
 use crate::store::tallies::{self, Tallies};
-use crate::store::{ModuleId, Run, events};
+use crate::store::{ModuleId, Run, Store, events};
 pub use growth::Growth;
 pub use numbers::{Numbers, Words, of_unit};
 
@@ -126,7 +128,7 @@ pub struct Test {
 pub type Module = (Manifest, Attachments);
 
 /// Reads what runs left; nothing if no program with tests left anything.
-pub fn study(runs: &[Run], sources: &Sources) -> Option<Findings> {
+pub fn study(store: &Store, runs: &[Run], sources: &Sources) -> Option<Findings> {
     let (mut files, mut told, mut spans, mut problems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for run in runs {
         let (found, faults) = tallies::read(&run.directory, &FILE);
@@ -145,26 +147,23 @@ pub fn study(runs: &[Run], sources: &Sources) -> Option<Findings> {
         return None;
     }
     told.sort_by_key(|t| t.time);
-    let modules = modules(&files, &mut problems);
+    let modules = modules(store, &files, &mut problems);
     let runs = spans.iter().map(|(span, met, range)| (span, &met[..], &files[range.clone()]));
     let growth = growth::study(&modules, runs);
     Some(Findings { growth, problems, ..findings(&modules, &files, &told, sources) })
 }
 
-/// The modules that left these files, as far as their binaries are still what ran.
-fn modules(tallies: &[Tallies], problems: &mut Vec<String>) -> BTreeMap<ModuleId, Module> {
+/// The modules that left these files, as far as they are in the store or their binaries are still what ran.
+fn modules(store: &Store, tallies: &[Tallies], problems: &mut Vec<String>) -> BTreeMap<ModuleId, Module> {
+    let binaries: BTreeMap<ModuleId, &Path> = tallies.iter().map(|file| (file.id, &*file.binary)).collect();
+    let mut finder = Finder::new(store);
     let mut modules = BTreeMap::new();
-    let mut unknown = Vec::new();
-    for file in tallies {
-        if modules.contains_key(&file.id) || unknown.contains(&file.id) {
-            continue;
-        }
-        for (manifest, attached) in attached::read(&file.binary).unwrap_or_default() {
-            modules.insert(ModuleId(manifest.id), (manifest, attached));
-        }
-        if !modules.contains_key(&file.id) {
-            unknown.push(file.id);
-            problems.push(format!("{} is no longer what ran; its tests can't be named", file.binary.display()));
+    for (id, binary) in binaries {
+        match attached::find(&mut finder, id, binary) {
+            Some(module) => {
+                modules.insert(id, module);
+            }
+            None => problems.push(format!("{} is no longer what ran; its tests can't be named", binary.display())),
         }
     }
     modules
