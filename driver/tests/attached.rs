@@ -126,6 +126,30 @@ fn tests_run_after_units_units_are_compared_with_themselves_and_some_are_rescued
     }
 }
 
+/// The lines stay the same, and so does all that reports tell of the code; but it is other code.
+#[test]
+fn other_code_is_tested_again_and_the_same_is_not() {
+    let place = Place::new();
+    let ran = |divisor: u32| {
+        place.write(
+            "half.c",
+            &format!(
+                "#include <unseen.h>\n__attribute__((noinline)) int half(int n) {{ return n / {divisor}; }}\n\
+                 static int half_is_small(int n) {{ return half(n) * 2 <= n; }}\nUNSEEN_TEST(half, half_is_small)\n\
+                 int main(void) {{ return half(8) + half(8) == 0; }}\n"
+            ),
+        );
+        place.run("unseen-clang -g -O1 --unseen=state,cover half.c -o program").fine();
+        place.run("unseen run ./program").fine();
+        counts(&tests(&place), "half_is_small", ["passed", "failed"])
+    };
+    assert_eq!(ran(2), [1, 0]);
+    assert_eq!(ran(2), [0, 0]);
+    assert_eq!(ran(1), [0, 1]);
+    assert_eq!(ran(3), [1, 0]);
+    assert_eq!(ran(2), [0, 0]);
+}
+
 #[test]
 fn small_states_of_all_shapes_are_tested_once_each() {
     let place = Place::new();

@@ -226,7 +226,7 @@ fn many_units(count: u32) -> House {
     }
     let unit = |i: u32| Attached {
         function: first + 2 * i,
-        tests: vec![Test { function: first + 2 * i + 1 }],
+        tests: vec![Test { function: first + 2 * i + 1, kind: Default::default() }],
         opaque: String::new(),
     };
     let attached = Attachments { id: PROGRAM, units: (0..count).map(unit).collect() };

@@ -290,8 +290,8 @@ fn unit_fields(unit: &state::Unit) -> [Field; 6] {
     ]
 }
 
-/// The manifest of a plan.
-pub fn manifest(plan: &Plan, options: &Options) -> Manifest {
+/// The manifest of a plan. Its id also tells this `code` from any other; empty where that does not matter.
+pub fn manifest(plan: &Plan, options: &Options, code: &[u8]) -> Manifest {
     let functions = plan.functions.iter().map(|f| manifest::Function {
         name: f.name.clone(),
         source_name: f.source_name.clone(),
@@ -312,7 +312,10 @@ pub fn manifest(plan: &Plan, options: &Options) -> Manifest {
         files: plan.files.clone(),
         functions: functions.collect(),
     };
-    manifest.id = xxhash_rust::xxh3::xxh3_128(&manifest.content()).to_le_bytes();
+    let mut hash = xxhash_rust::xxh3::Xxh3::new();
+    hash.update(&manifest.content());
+    hash.update(code);
+    manifest.id = hash.digest128().to_le_bytes();
     manifest
 }
 

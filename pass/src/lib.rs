@@ -25,7 +25,7 @@ pub fn run(module: Module, options: &Options) -> bool {
     if emit::is_done(module) {
         return false;
     }
-    let mut tests = find_tests(module, &module.functions(), options);
+    let (mut tests, code) = find_tests(module, &module.functions(), options);
     let both = instrument::state::call_both(&mut tests);
     let mut functions = module.functions();
     let mut plan = analysis::plan(&functions, options);
@@ -39,7 +39,7 @@ pub fn run(module: Module, options: &Options) -> bool {
         let units: Vec<u32> = sets.deps.functions.iter().map(|f| f.function).collect();
         analysis::access::plan(module, &functions, &units, &mut plan)
     });
-    let manifest = emit::manifest(&plan, options);
+    let manifest = emit::manifest(&plan, options, &code);
     let variables = module.variables();
     if plan.probe_count() > 0 {
         instrument::cover::run(&functions, &plan, emit::probe(module));
@@ -74,8 +74,8 @@ pub fn run(module: Module, options: &Options) -> bool {
     true
 }
 
-/// The tests that are attached to functions. What can't be done ends the link.
-fn find_tests(module: Module, functions: &[Function], options: &Options) -> Vec<Attached> {
+/// The tests that are attached to functions, and what tells this program from any other that has them. What can't be done ends the link.
+fn find_tests(module: Module, functions: &[Function], options: &Options) -> (Vec<Attached>, Vec<u8>) {
     let found = analysis::attached::find(module, functions);
     if !options.mechanisms.has(Mechanism::State) {
         if !found.descriptors.is_empty() {
@@ -83,7 +83,7 @@ fn find_tests(module: Module, functions: &[Function], options: &Options) -> Vec<
                 "unseen-pass: warning: tests are attached, but the program is built without `state`: they never run"
             );
         }
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
     for wrong in &found.wrong {
         eprintln!("unseen-pass: error: {wrong}");
@@ -91,8 +91,10 @@ fn find_tests(module: Module, functions: &[Function], options: &Options) -> Vec<
     if !found.wrong.is_empty() {
         std::process::exit(1);
     }
+    // States that tests have seen are those of this code, and of no other.
+    let code = if found.units.is_empty() { Vec::new() } else { module.bitcode() };
     instrument::state::detach(&found);
-    found.units
+    (found.units, code)
 }
 
 /// Drops probes of a function that say nothing new.

@@ -151,6 +151,17 @@ mod views {
             }
         }
 
+        /// All of it, as bitcode.
+        pub fn bitcode(self) -> Vec<u8> {
+            unsafe {
+                let buffer = llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer(self.0);
+                let (start, length) = (LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+                let bytes = std::slice::from_raw_parts(start.cast::<u8>(), length).to_vec();
+                LLVMDisposeMemoryBuffer(buffer);
+                bytes
+            }
+        }
+
         /// Adds an internal 32-bit variable.
         pub fn add_i32(self, name: &str, value: u32) -> Global {
             unsafe {
