@@ -234,6 +234,21 @@ fn tests_end_in_all_ways_and_the_program_knows_nothing_of_it() {
 }
 
 #[test]
+fn a_test_that_needs_more_memory_than_its_set_gets_it_the_next_time() {
+    let place = Place::new();
+    build(&place, "unseen-clang", "c/vivo/large.c", "-O1");
+    assert_eq!(place.run("unseen run ./program").fine().stdout, "37\n");
+    let found = tests(&place);
+    assert_eq!(counts(&found, "is_small", ENDS), [3, 1, 0, 0, 0], "{found}");
+    // The first is a miss, the second has all memory, and then it is known what it needs.
+    assert_eq!(counts(&found, "is_copied", ENDS), [4, 0, 0, 0, 1], "{found}");
+    let all = found["failures"].as_array().unwrap();
+    let misses: Vec<_> = all.iter().filter(|f| f["test"] == "is_copied").collect();
+    assert_eq!(misses.len(), 1, "{found}");
+    assert!(misses[0]["details"].as_str().unwrap().starts_with("touched memory outside its set, at 0x"), "{found}");
+}
+
+#[test]
 fn methods_overloads_and_templates_have_tests() {
     let place = Place::new();
     build(&place, "unseen-clang++", "cpp/vivo/cart.cpp", "-O2");

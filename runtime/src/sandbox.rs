@@ -1,7 +1,7 @@
 //! The sandbox: a copy of the live process in which a test runs. Nothing it does reaches the program.
 //!
-//! In: [`Limits`] and a [`Job`]. Out: in the copy [`Side::Test`], in the program [`Side::Host`], and later one call of `finish` with a
-//! [`Report`].
+//! In: [`Limits`], a [`Job`], and a [`Keep`] for a fork that leaves memory out. Out: in the copy [`Side::Test`], in the program
+//! [`Side::Host`], and later one call of `finish` with a [`Report`].
 //!
 //! Three processes. The program's thread clones a *supervisor*, which shares the program's memory but neither its descriptors nor
 //! its signal handlers nor its threads, and stands still until that has forked the *test*, a copy of the program as it stood. The
@@ -13,12 +13,13 @@
 //! thread had locked stays locked in the copy: a test that needs such a lock sleeps for ever, which the supervisor
 //! notices soon, and which is the environment's fault, never the test's.
 //!
-//! The way of a test: [`slots`] (is there room) → [`supervisor`] → [`confine`] ([`mappings`], [`descriptors`], [`landlock`],
-//! [`signals`], [`filter`]) → the test → [`leave`], or [`trap`] where it asks for what it can't have → [`note`] → [`supervisor`]
-//! → `finish`.
+//! The way of a test: [`slots`] (is there room) → [`projection`] (what is left out) → [`supervisor`] → [`confine`] ([`outside`],
+//! [`mappings`], [`descriptors`], [`landlock`], [`signals`], [`filter`]) → the test → [`leave`], or [`trap`] where it asks for what it
+//! can't have → [`note`] → [`supervisor`] → `finish`.
 //!
 //! It never runs a test that could reach the program: what can't be confined is an outcome of its own, with the reason.
 
+mod areas;
 mod calls;
 mod confine;
 mod descriptors;
@@ -31,6 +32,8 @@ mod mappings;
 mod nap;
 mod note;
 mod outcome;
+mod outside;
+mod projection;
 mod signals;
 mod slots;
 mod supervisor;
@@ -44,9 +47,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use linux_raw_sys::general as k;
 pub use mappings::leave_out;
 pub use nap::nap;
-use outcome::Reason;
-pub use outcome::{Fail, Outcome, Report};
+pub use outcome::{Fail, Outcome, Reason, Report};
+use projection::Outside;
+pub use projection::{Keep, MappedKeep, is_worthwhile};
 use slots::Slot;
+pub use slots::adopt;
 use unseen_abi::options;
 
 /// What a test may use.
@@ -104,9 +109,10 @@ pub fn is_test() -> bool {
     IS_TEST.load(Ordering::Relaxed)
 }
 
-/// Starts a test with a copy of this process as it is now. Returns in both. All signals wait meanwhile.
+/// Starts a test with a copy of this process as it is now. Returns in both. All signals wait meanwhile. With `keep`, what is neither in
+/// there nor ours may be missing in the copy: a test that touches it ends with [`Reason::Outside`].
 #[inline(never)]
-pub fn split(limits: &Limits, job: &Job, finish: Finish) -> Side {
+pub fn split(limits: &Limits, job: &Job, keep: Option<&mut Keep>, finish: Finish) -> Side {
     if is_test() {
         return Side::Failed(Errno::INVALID);
     }
@@ -124,19 +130,25 @@ pub fn split(limits: &Limits, job: &Job, finish: Finish) -> Side {
         Ok(None) => return Side::Busy,
         Err(why) => return Side::Failed(why),
     };
+    let thread = kernel::thread_id();
+    let number = started.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(thread) << 40;
+    if let Err(why) = slot.map_note(number) {
+        slot.free();
+        return Side::Failed(why);
+    }
     let Some(mask) = signals::block_all() else {
         slot.free();
         return Side::Failed(Errno::INVALID);
     };
-    let start = slots::Start {
-        limits: *limits,
-        job: *job,
-        finish,
-        mask,
-        alternate: signals::alternate_stack(),
-        thread: kernel::thread_id(),
-        started,
-    };
+    let alternate = signals::alternate_stack();
+    let outside = keep.map_or(Outside::NOTHING, |keep| {
+        let [signal_stack, _, signal_stack_size] = alternate;
+        let (stack, stack_size) = slot.stack();
+        let scratch = job.scratch.to_bytes_with_nul();
+        let own = [[signal_stack, signal_stack_size], [stack, stack_size], [scratch.as_ptr().addr(), scratch.len()]];
+        Outside::mark(keep, &own)
+    });
+    let start = slots::Start { limits: *limits, job: *job, finish, mask, alternate, outside, number, thread, started };
     slot.prepare(start);
     let flags = k::CLONE_VM | k::CLONE_UNTRACED | k::CLONE_CHILD_CLEARTID;
     // SAFETY: the slot has a stack of its own, which nobody else uses until the slot is free again.
@@ -154,6 +166,7 @@ pub fn split(limits: &Limits, job: &Job, finish: Finish) -> Side {
         // The copy: the slots are gone here, and signals are as they were.
         return Side::Test;
     }
+    outside.bring_back();
     let side = slot.started(result);
     signals::set_mask(mask);
     side

@@ -153,6 +153,12 @@ impl File {
         unsafe { call(k::__NR_lseek, [self.0, 0, k::SEEK_END as usize, 0, 0, 0]) }.map(|n| n as u64)
     }
 
+    /// The next read is from its beginning.
+    pub fn rewind(&self) -> Result<()> {
+        // SAFETY: touches no memory.
+        unsafe { call(k::__NR_lseek, [self.0, 0, k::SEEK_SET as usize, 0, 0, 0]) }.map(drop)
+    }
+
     /// Maps the file, shared, over memory that is already there.
     ///
     /// # Safety

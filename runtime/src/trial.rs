@@ -1,6 +1,6 @@
 //! Entry points by which tests reach the sandbox from C (`tests/support/trial.h`). In no program.
 
-use crate::sandbox::{self, Fail, Job, Limits, Outcome, Report, Side};
+use crate::sandbox::{self, Fail, Job, Keep, Limits, Outcome, Report, Side};
 use crate::sys;
 use crate::text::Text;
 use core::cell::UnsafeCell;
@@ -20,6 +20,7 @@ struct Told {
     wall_ns: u64,
     cpu_ns: u64,
     stall_ns: u64,
+    left_out: u64,
     supervisor: u32,
     output_length: u32,
     why: [u8; 128],
@@ -42,6 +43,7 @@ static REPORTS: Reports = Reports(UnsafeCell::new(
             wall_ns: 0,
             cpu_ns: 0,
             stall_ns: 0,
+            left_out: 0,
             supervisor: 0,
             output_length: 0,
             why: [0; 128],
@@ -73,6 +75,7 @@ fn finish(job: &Job, report: &Report<'_>) {
         told.missing = report.missing.0;
         told.address = address.unwrap_or(0);
         (told.wall_ns, told.cpu_ns, told.stall_ns) = (report.wall_ns, report.cpu_ns, report.stall_ns);
+        told.left_out = report.left_out;
         told.supervisor = sys::process_id();
         told.why = [0; 128];
         if let Outcome::Environment(reason) = report.outcome {
@@ -95,6 +98,33 @@ fn finish(job: &Job, report: &Report<'_>) {
 /// 0 in the program, 1 in the test, 2 if there are too many, 3 if it failed. Reports go to entry `test % 64`.
 #[unsafe(export_name = "__unseen_trial_split")]
 unsafe extern "C" fn split(limits: *const [u64; 5], test: u32, scratch: *const c_char) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { split_with(limits, test, scratch, None) }
+}
+
+/// The same with a fork that may leave out all memory but these ranges: `count` pairs of address and length.
+#[unsafe(export_name = "__unseen_trial_project")]
+unsafe extern "C" fn project(
+    limits: *const [u64; 5],
+    test: u32,
+    scratch: *const c_char,
+    ranges: *const [usize; 2],
+    count: usize,
+) -> i32 {
+    let Ok(mut keep) = Keep::map() else { return 3 };
+    for i in 0..count {
+        // SAFETY: so many are there.
+        let [start, length] = unsafe { ranges.add(i).read() };
+        if keep.add(start, length).is_none() {
+            return 3;
+        }
+    }
+    let keep = sandbox::is_worthwhile().then_some(&mut *keep);
+    // SAFETY: the caller's promise.
+    unsafe { split_with(limits, test, scratch, keep) }
+}
+
+unsafe fn split_with(limits: *const [u64; 5], test: u32, scratch: *const c_char, keep: Option<&mut Keep>) -> i32 {
     // SAFETY: a test's own limits, and a path that stays.
     let ([deadline_ns, cpu_seconds, memory_bytes, at_once, strict], scratch) =
         unsafe { (*limits, CStr::from_ptr(scratch)) };
@@ -107,7 +137,7 @@ unsafe extern "C" fn split(limits: *const [u64; 5], test: u32, scratch: *const c
             told.outcome = 0;
         }
     }
-    match sandbox::split(&limits, &Job { test, data: entry, scratch }, finish) {
+    match sandbox::split(&limits, &Job { test, data: entry, scratch }, keep, finish) {
         Side::Host => 0,
         Side::Test => 1,
         Side::Busy => 2,

@@ -34,6 +34,9 @@ pub const ALLOWED_OF_OLD: &[u32] = numbers! {
 #[cfg(not(target_arch = "x86_64"))]
 pub const ALLOWED_OF_OLD: &[u32] = &[];
 
+/// Of these, such as would make other memory of what a test lacks. Their first two arguments are address and length.
+pub const MEMORY: &[u32] = numbers! { __NR_mprotect __NR_pkey_mprotect __NR_mremap };
+
 /// These concern the test alone unless their first argument is a dead descriptor.
 pub const BY_DESCRIPTOR: &[u32] = numbers! {
     __NR_read __NR_write __NR_readv __NR_writev __NR_pread64 __NR_pwrite64 __NR_preadv __NR_pwritev __NR_preadv2 __NR_pwritev2

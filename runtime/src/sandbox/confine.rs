@@ -8,7 +8,7 @@ use super::note::{self, Note};
 use super::outcome::{Missing, Reason};
 use super::signals::Action;
 use super::slots::Start;
-use super::{IS_TEST, descriptors, directory, filter, kernel, landlock, mappings, signals, supervisor, trap};
+use super::{IS_TEST, descriptors, directory, filter, kernel, landlock, mappings, outside, signals, supervisor, trap};
 use crate::arch;
 use crate::sys::{self, Errno};
 use core::sync::atomic::Ordering;
@@ -57,6 +57,7 @@ pub fn enter(plan: &Plan<'_>) -> ! {
 fn confine(plan: &Plan<'_>) -> Result<Missing, Reason> {
     let limits = &plan.start.limits;
     let mut missing = Missing::default();
+    outside::hold(&plan.start.outside)?;
     // We die with the supervisor; it may be dead already.
     kernel::control(prctl::PR_SET_PDEATHSIG, k::SIGKILL as usize).map_err(setup)?;
     if sys::parent_id() != plan.supervisor {
@@ -90,10 +91,14 @@ fn confine(plan: &Plan<'_>) -> Result<Missing, Reason> {
 fn filter_calls(plan: &Plan<'_>, dead: &Dead, version: u32, missing: Missing) -> Result<Missing, Reason> {
     let process = sys::process_id();
     trap::prepare(version, process);
-    let filter = Filter::new(&filter::Facts { process, thread: plan.start.thread, gate: trap::gate(), dead });
+    let is_projected = !plan.start.outside.is_nothing();
+    let facts = filter::Facts { process, thread: plan.start.thread, gate: trap::gate(), dead, is_projected };
+    let filter = Filter::new(&facts);
     match filter.install() {
         Ok(()) => Ok(missing),
         Err(_) if plan.start.limits.strict => Err(Reason::NoSeccomp),
+        // Nobody would see how it handles faults, and what it does to memory that it lacks.
+        Err(_) if is_projected => Err(Reason::Outside(0)),
         // Libc takes the test's thread for the program's: what it sends to itself would go there.
         Err(_) if version < landlock::SCOPES => Err(Reason::NoSeccomp),
         Err(_) => Ok(missing.with(Missing::SECCOMP)),
@@ -135,7 +140,7 @@ fn address_space() -> Option<u64> {
 
 fn set_signals(plan: &Plan<'_>) {
     signals::set_action(k::SIGCHLD, &plan.child_action);
-    trap::handle_signals();
+    trap::handle_signals(!plan.start.outside.is_nothing());
     let [_, flags, _] = plan.start.alternate;
     let (address, length) = plan.stack;
     // The clone took it away. Who has none gets one, so that an endless recursion can be told from other crashes.

@@ -19,6 +19,8 @@ pub struct Facts<'a> {
     /// Where the handler makes system calls.
     pub gate: usize,
     pub dead: &'a Dead,
+    /// Whether it lacks memory of the program's, and what that leads to must come to our handler.
+    pub is_projected: bool,
 }
 
 /// Why a system call was not made.
@@ -33,6 +35,10 @@ pub enum Why {
     Signal = 4,
     /// A change of what is blocked: the handler sees to it that it can always be reached.
     Mask = 5,
+    /// A handler for what tells us that memory is missing.
+    Fault = 6,
+    /// A change of memory, which may be missing: else the handler makes it.
+    Memory = 7,
 }
 
 /// One instruction: what to do, how far to jump if true and if false, a number.
@@ -99,6 +105,12 @@ impl Filter {
         // No call has such a number, but for the second set of calls that x86-64 has.
         self.branch(AT_LEAST, 0x4000_0000, 0, 1);
         self.push(RETURN, trap(Why::Refused));
+        if facts.is_projected {
+            self.group(calls::MEMORY, |filter| {
+                filter.if_at_gate(facts.gate);
+                filter.push(RETURN, trap(Why::Memory));
+            });
+        }
         // First what needs no look at arguments: the kernel remembers those.
         for list in [calls::ALLOWED, calls::ALLOWED_OF_OLD] {
             self.group(list, |filter| filter.push(RETURN, ALLOW));
@@ -110,11 +122,7 @@ impl Filter {
         for list in [calls::BY_DESCRIPTOR, calls::BY_DESCRIPTOR_OF_OLD] {
             self.group(list, |filter| filter.unless_dead(0));
         }
-        self.push(LOAD, ADDRESS);
-        self.branch(EQUAL, facts.gate as u32, 0, 3);
-        self.push(LOAD, ADDRESS + 4);
-        self.branch(EQUAL, (facts.gate >> 32) as u32, 0, 1);
-        self.push(RETURN, ALLOW);
+        self.if_at_gate(facts.gate);
         self.push(LOAD, CALL);
         for list in [calls::BY_PATH, calls::BY_PATH_OF_OLD] {
             self.group(list, |filter| filter.push(RETURN, trap(Why::Path)));
@@ -146,6 +154,10 @@ impl Filter {
             filter.push(LOAD, argument(0));
             filter.branch(EQUAL, k::SIGSYS, 0, 1);
             filter.push(RETURN, trap(Why::Refused));
+            if facts.is_projected {
+                filter.branch(EQUAL, k::SIGSEGV, 0, 1);
+                filter.push(RETURN, trap(Why::Fault));
+            }
             filter.push(RETURN, ALLOW);
         });
         self.group(&[k::__NR_clone], |filter| {
@@ -209,6 +221,15 @@ impl Filter {
                 self.only_if(*call, *count, &[0]);
             }
         }
+    }
+
+    /// Allows what our handler makes.
+    fn if_at_gate(&mut self, gate: usize) {
+        self.push(LOAD, ADDRESS);
+        self.branch(EQUAL, gate as u32, 0, 3);
+        self.push(LOAD, ADDRESS + 4);
+        self.branch(EQUAL, (gate >> 32) as u32, 0, 1);
+        self.push(RETURN, ALLOW);
     }
 
     /// Allows a call if an argument has one of the values.
@@ -390,7 +411,7 @@ mod tests {
             words[descriptor / 32] |= 1 << (descriptor % 32);
         }
         let dead = Dead { words, beyond: dead.iter().any(|d| *d >= TOLD_APART) };
-        Filter::new(&Facts { process: 77, thread: 66, gate: 0x7f00_1234_5678, dead: &dead })
+        Filter::new(&Facts { process: 77, thread: 66, gate: 0x7f00_1234_5678, dead: &dead, is_projected: false })
     }
 
     #[test]

@@ -141,6 +141,37 @@ pub fn wake(word: *const u32) {
     let _ = unsafe { call(k::__NR_futex, [word.addr(), k::FUTEX_WAKE as usize, 1, 0, 0, 0]) };
 }
 
+/// So many threads this process has, by the number of links of their directory; none if that can't be told.
+pub fn threads() -> Option<usize> {
+    // The directory's own two links.
+    const OWN: usize = 2;
+    let directory = open(c"/proc/self/task", k::O_PATH | k::O_DIRECTORY).ok()?;
+    (status(directory.number()).ok()?.st_nlink as usize).checked_sub(OWN)
+}
+
+/// So much memory this process has ever had at once, in bytes.
+pub fn most_memory() -> usize {
+    let mut usage = [0_usize; size_of::<k::rusage>().div_ceil(8)];
+    // SAFETY: writes the usage, which is as large as the kernel's structure.
+    let _ = unsafe { call(k::__NR_getrusage, [0, usage.as_mut_ptr().addr(), 0, 0, 0, 0]) };
+    // Behind the times, in KiB.
+    let [_, _, _, _, most, ..] = usage;
+    most.saturating_mul(1024)
+}
+
+/// Where the heap ends that `brk` makes.
+pub fn heap_end() -> usize {
+    plain(k::__NR_brk, [0; 5]).unwrap_or(0)
+}
+
+/// Says to the kernel how memory is used.
+///
+/// # Safety
+/// The advice must be one that keeps what is there.
+pub unsafe fn advise(start: usize, length: usize, advice: u32) -> Result<()> {
+    plain(k::__NR_madvise, [start, length, advice as usize, 0, 0]).map(drop)
+}
+
 /// Reads a small file.
 pub fn read_file<'a>(path: &CStr, to: &'a mut [u8]) -> Result<&'a [u8]> {
     let n = File::open(path, sys::Open::Read)?.read(to)?;

@@ -53,7 +53,7 @@ pub fn make_private(except: usize) -> Result<(), Reason> {
     let mut pieces = [Piece::default(); MOST_PIECES];
     let mut count = 0;
     let mut total = 0_usize;
-    for_each_line(|line| {
+    for_each_line_of_table(|line| {
         match read(line) {
             Line::Shared(piece) if piece.start <= except && except < piece.end => {}
             Line::Shared(piece) if is_left_out(&piece) => {
@@ -102,9 +102,17 @@ fn copy(piece: &Piece) -> Result<(), Reason> {
 }
 
 /// Hands each line of the table to `f`.
-fn for_each_line(mut f: impl FnMut(&[u8]) -> Result<(), Reason>) -> Result<(), Reason> {
+fn for_each_line_of_table(f: impl FnMut(&[u8]) -> Result<(), Reason>) -> Result<(), Reason> {
     let file = File::open(c"/proc/self/maps", Open::Read).map_err(|_| Reason::NoProc)?;
-    let mut input = [0; 8192];
+    for_each_line(&file, &mut [0; 8192], f)
+}
+
+/// Hands each line of a file to `f`. `input` is room for the longest.
+pub fn for_each_line(
+    file: &File,
+    input: &mut [u8],
+    mut f: impl FnMut(&[u8]) -> Result<(), Reason>,
+) -> Result<(), Reason> {
     let mut filled = 0;
     loop {
         let n = input.get_mut(filled..).map(|room| file.read(room)).ok_or(Reason::NoProc)?;
@@ -142,7 +150,7 @@ fn read(line: &[u8]) -> Line {
     }
 }
 
-fn hex(digits: &[u8]) -> Option<usize> {
+pub fn hex(digits: &[u8]) -> Option<usize> {
     digits.iter().try_fold(0_usize, |n, d| Some(n.checked_mul(16)? | char::from(*d).to_digit(16)? as usize))
 }
 
@@ -171,7 +179,7 @@ mod tests {
     #[test]
     fn the_table_of_this_process_is_read_to_its_end() {
         let mut lines = 0;
-        for_each_line(|line| {
+        for_each_line_of_table(|line| {
             lines += 1;
             assert!(line.contains(&b'-'));
             Ok(())

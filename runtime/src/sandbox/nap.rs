@@ -1,6 +1,7 @@
 //! Somebody who sleeps for a while and then calls a function, in a process that shares the program's memory: a supervisor without a test.
 //! So the program has neither a timer nor a thread more.
 
+use super::projection::Outside;
 use super::slots::{self, Slot};
 use super::{Finish, Job, Limits, kernel, signals, supervisor};
 use crate::{arch, sys};
@@ -24,15 +25,8 @@ pub fn nap(ns: u64, wake: fn()) -> bool {
     let limits = Limits { deadline_ns: ns, cpu_seconds: 0, memory_bytes: 0, at_once: 0, strict: false };
     let job = Job { test: sys::process_id(), data: wake as usize, scratch: c"" };
     let (alternate, thread) = (signals::alternate_stack(), kernel::thread_id());
-    slot.prepare(slots::Start {
-        limits,
-        job,
-        finish: NOTHING,
-        mask,
-        alternate,
-        thread,
-        started: sys::monotonic_time(),
-    });
+    let (outside, number, started) = (Outside::NOTHING, 0, sys::monotonic_time());
+    slot.prepare(slots::Start { limits, job, finish: NOTHING, mask, alternate, outside, number, thread, started });
     let flags = k::CLONE_VM | k::CLONE_UNTRACED | k::CLONE_CHILD_CLEARTID;
     // SAFETY: the slot has a stack of its own, which nobody else uses until the slot is free again.
     let result = unsafe {

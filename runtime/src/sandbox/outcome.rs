@@ -67,6 +67,8 @@ pub enum Reason {
     Setup(u32),
     /// The supervisor was killed.
     Supervisor,
+    /// It needed memory that was left out of the fork: a projection miss. The address is 0 where that is not known.
+    Outside(u64),
 }
 
 /// No system call.
@@ -93,6 +95,7 @@ impl Reason {
             Reason::Setup(n) => (15, n.into()),
             Reason::Supervisor => (16, 0),
             Reason::NotCopied => (17, 0),
+            Reason::Outside(address) => (18, address),
         }
     }
 
@@ -115,6 +118,7 @@ impl Reason {
             14 => Reason::NoSeccomp,
             16 => Reason::Supervisor,
             17 => Reason::NotCopied,
+            18 => Reason::Outside(detail),
             _ => Reason::Setup(n),
         }
     }
@@ -144,6 +148,11 @@ impl Reason {
             Reason::NoSeccomp => text.bytes(b"the kernel has no seccomp; UNSEEN_SANDBOX=best may do without"),
             Reason::Setup(n) => text.bytes(b"could not be set up: errno ").decimal(n.into()),
             Reason::Supervisor => text.bytes(b"its supervisor was killed"),
+            Reason::Outside(0) => text.bytes(b"needed memory outside its set; the next fork has all of it"),
+            Reason::Outside(address) => {
+                let text = text.bytes(b"touched memory outside its set, at 0x").hex(address);
+                text.bytes(b"; the next fork has all of it")
+            }
         }
     }
 }
@@ -187,6 +196,8 @@ pub struct Report<'a> {
     pub own_ns: u64,
     /// What a test that passed told with [`leave_with`](super::leave_with).
     pub told: [u64; 2],
+    /// So many bytes of memory the fork left out.
+    pub left_out: u64,
     /// The end of what it wrote to standard output and error.
     pub output: &'a [u8],
     pub missing: Missing,
@@ -198,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_reason_survives_the_way_to_the_supervisor() {
-        for code in 1..=17 {
+        for code in 1..=18 {
             let reason = Reason::decode(code, 7);
             let (again, detail) = reason.encode();
             assert_eq!((again, Reason::decode(again, detail)), (code, reason));

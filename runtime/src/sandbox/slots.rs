@@ -3,7 +3,9 @@
 //! The slots lie in memory that a fork of the program gets empty: the program's children are nobody's supervisors' parents. A
 //! supervisor that has ended is a zombie until the next test begins; there are never more of them than slots.
 
+use super::note::{self, Note};
 use super::outcome::{Missing, Outcome, Reason, Report};
+use super::projection::Outside;
 use super::signals::{Mask, Stack};
 use super::{Finish, Job, Limits, Side, kernel};
 use crate::sys::{self, Errno, Result};
@@ -32,6 +34,10 @@ pub struct Start {
     pub alternate: Stack,
     /// Its id.
     pub thread: u32,
+    /// What the test will not have.
+    pub outside: Outside,
+    /// What guards its note.
+    pub number: u64,
     /// When it began to stand still.
     pub started: u64,
 }
@@ -58,6 +64,8 @@ pub struct Slot {
     has_reported: AtomicU32,
     /// So long the program stood still, in ns.
     stall: AtomicU64,
+    /// What the test tells its supervisor by, while that has use for it.
+    note: AtomicPtr<Note>,
     /// Where the program's thread waits.
     saved: UnsafeCell<usize>,
     start: UnsafeCell<MaybeUninit<Start>>,
@@ -66,6 +74,8 @@ pub struct Slot {
 
 #[repr(C)]
 struct Table {
+    /// The process whose memory this is; another one is its guest.
+    owner: AtomicU32,
     active: AtomicU32,
     slots: [Slot; COUNT],
 }
@@ -96,6 +106,18 @@ fn make_table() -> Result<&'static Table> {
     table().ok_or(Errno::INVALID)
 }
 
+/// The memory is this process's own. To be called when it starts; else whoever first starts a test is taken to be the owner.
+pub fn adopt() {
+    if let Ok(table) = make_table() {
+        let _ = table.owner.compare_exchange(0, sys::process_id(), SeqCst, SeqCst);
+    }
+}
+
+/// Whether the memory is this process's own: not so between `vfork` and `exec`.
+pub fn is_owner() -> bool {
+    table().is_some_and(|table| table.owner.load(SeqCst) == sys::process_id())
+}
+
 /// The end of the stack with that number, made when it is first asked for.
 fn stack_end(stack: &AtomicUsize) -> Result<usize> {
     let at = stack.load(SeqCst);
@@ -118,6 +140,7 @@ impl Slot {
     /// A slot for one more test, if there may be one more.
     pub fn claim(at_once: u32) -> Result<Option<&'static Slot>> {
         let table = make_table()?;
+        adopt();
         let most = at_once.min(COUNT as u32);
         if table.active.fetch_update(SeqCst, SeqCst, |n| (n < most).then(|| n + 1)).is_err() {
             return Ok(None);
@@ -140,6 +163,7 @@ impl Slot {
 
     /// Nobody uses it any more.
     pub fn free(&self) {
+        self.unmap_note();
         self.state.store(FREE, SeqCst);
         if let Some(table) = table() {
             table.active.fetch_sub(1, SeqCst);
@@ -177,6 +201,25 @@ impl Slot {
     pub fn start(&self) -> (Start, usize) {
         // SAFETY: written before the supervisor was made.
         unsafe { ((*self.start.get()).assume_init(), *self.saved.get()) }
+    }
+
+    /// A note for the test. Made by the program, which can give it back whatever becomes of the supervisor.
+    pub fn map_note(&self, number: u64) -> Result<()> {
+        self.note.store(note::map(number)?, SeqCst);
+        Ok(())
+    }
+
+    pub fn note(&self) -> *mut Note {
+        self.note.load(SeqCst)
+    }
+
+    /// Gives the note back, if there is one.
+    pub fn unmap_note(&self) {
+        let note = self.note.swap(ptr::null_mut(), SeqCst);
+        if !note.is_null() {
+            // SAFETY: ours, and used by nobody any more.
+            unsafe { sys::unmap_memory(note.cast(), note::LENGTH) };
+        }
     }
 
     /// In the supervisor: the test was forked, or could not be. The program goes on.
@@ -232,10 +275,18 @@ impl Slot {
             let (start, _) = self.start();
             let outcome = Outcome::Environment(Reason::Supervisor);
             let wall_ns = sys::monotonic_time().saturating_sub(start.started);
-            let (test, stall_ns) = (start.job.test, self.stall());
-            let missing = Missing::OUTPUT;
-            let (cpu_ns, own_ns, told, output) = (0, 0, [0; 2], &[][..]);
-            let report = Report { outcome, test, wall_ns, cpu_ns, stall_ns, own_ns, told, output, missing };
+            let report = Report {
+                outcome,
+                test: start.job.test,
+                wall_ns,
+                cpu_ns: 0,
+                stall_ns: self.stall(),
+                own_ns: 0,
+                told: [0; 2],
+                left_out: start.outside.bytes(),
+                output: &[],
+                missing: Missing::OUTPUT,
+            };
             (start.finish)(&start.job, &report);
         }
         self.free();

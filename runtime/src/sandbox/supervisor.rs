@@ -33,7 +33,7 @@ pub unsafe extern "C" fn supervise(argument: *mut c_void) -> ! {
     let slot = unsafe { &*argument.cast::<Slot>() };
     // A copy: in the test the slots are gone.
     let (start, saved) = slot.start();
-    match fork(&start, saved, slot.stack()) {
+    match fork(slot, &start, saved) {
         Ok(test) => {
             let forked = sys::monotonic_time();
             slot.release(None);
@@ -53,26 +53,21 @@ struct Test {
 }
 
 /// Forks the test. Does not return there.
-fn fork(start: &Start, saved: usize, stack: (usize, usize)) -> Result<Test> {
+fn fork(slot: &Slot, start: &Start, saved: usize) -> Result<Test> {
     kernel::set_name(NAME);
     let _ = kernel::control(prctl::PR_SET_CHILD_SUBREAPER, 1);
     // If the program ignores it, children vanish without a word.
     let child_action = signals::action(k::SIGCHLD);
     signals::set_action(k::SIGCHLD, &signals::DEFAULT);
     let supervisor = sys::process_id();
-    let number = start.started.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(supervisor) << 40;
-    let note = note::map(number)?;
+    let (note, number) = (slot.note(), start.number);
     let capture = capture();
     let descriptor = capture.as_ref().map(File::number);
-    let plan = Plan { start, supervisor, note, number, capture: descriptor, child_action, saved, stack };
+    let plan = Plan { start, supervisor, note, number, capture: descriptor, child_action, saved, stack: slot.stack() };
     // SAFETY: we have one thread, and so has the copy.
-    match unsafe { kernel::fork() } {
-        Ok(0) => confine::enter(&plan),
-        Ok(process) => Ok(Test { process: process as u32, note, number, capture }),
-        Err(why) => {
-            unmap(note);
-            Err(why)
-        }
+    match unsafe { kernel::fork() }? {
+        0 => confine::enter(&plan),
+        process => Ok(Test { process: process as u32, note, number, capture }),
     }
 }
 
@@ -84,11 +79,6 @@ fn capture() -> Option<File> {
     }
     let arguments = [file.number(), k::F_DUPFD_CLOEXEC as usize, 3, 0, 0];
     kernel::plain(k::__NR_fcntl, arguments).ok().map(File::from_number)
-}
-
-fn unmap(note: *mut Note) {
-    // SAFETY: ours, and used by nobody any more.
-    unsafe { sys::unmap_memory(note.cast(), note::LENGTH) };
 }
 
 /// If we crash, we just end. Kernels before 5.16 would take the program along, with which we share memory.
@@ -115,7 +105,7 @@ fn watch(slot: &Slot, start: &Start, test: &Test, forked: u64) {
     let wall_ns = sys::monotonic_time().saturating_sub(forked);
     // SAFETY: mapped by us.
     let said = note::read(unsafe { &*test.note }, test.number);
-    unmap(test.note);
+    slot.unmap_note();
     let mut missing = said.map_or(Missing::default(), |(_, _, missing)| missing);
     if missing.has(Missing::SECCOMP) {
         kill_descendants(test.process);
@@ -132,6 +122,13 @@ fn watch(slot: &Slot, start: &Start, test: &Test, forked: u64) {
     let said = said.map(|(state, details, _)| (state, details));
     let told = said.filter(|(state, _)| *state == State::Passed).map_or([0; 2], |(_, details)| details);
     let outcome = killed.unwrap_or_else(|| judge(ended.status, said, ended.cpu_ns, start.limits.cpu_seconds));
+    let outcome = match outcome {
+        // Its handler can't have been reached: the stack for it was left out.
+        Outcome::Crash { signal: k::SIGSEGV, address: None } if !start.outside.is_nothing() => {
+            Outcome::Environment(Reason::Outside(0))
+        }
+        outcome => outcome,
+    };
     let own_stall = forked.saturating_sub(start.started);
     let report = Report {
         outcome,
@@ -141,6 +138,7 @@ fn watch(slot: &Slot, start: &Start, test: &Test, forked: u64) {
         stall_ns: if slot.stall() == 0 { own_stall } else { slot.stall() },
         own_ns: sys::cpu_time(),
         told,
+        left_out: start.outside.bytes(),
         output,
         missing,
     };

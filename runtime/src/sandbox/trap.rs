@@ -9,17 +9,19 @@ use super::filter::Why;
 use super::note::{self, State};
 use super::outcome::Reason;
 use super::signals::{self, DEFAULT, Mask};
-use super::{kernel, landlock};
+use super::{kernel, landlock, outside};
 use crate::arch;
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use linux_raw_sys::errno;
 use linux_raw_sys::general::{self as k, stat};
 
 /// The version of Landlock that the test is under; 0 is none.
 static LANDLOCK: AtomicU32 = AtomicU32::new(0);
 static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// What the program does about faults.
+static BEFORE: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
 /// What the handlers need to know.
 pub fn prepare(landlock: u32, process: u32) {
@@ -40,13 +42,17 @@ unsafe fn make(number: u32, a: [usize; 6]) -> isize {
     unsafe { arch::gate(number as usize, &raw const a) }
 }
 
-/// The handler for traps, and for crashes where the program has none.
-pub fn handle_signals() {
+/// The handler for traps, and for crashes where the program has none. Faults of a test that lacks memory come to us first.
+pub fn handle_signals(is_projected: bool) {
     signals::set_action(k::SIGSYS, &signals::handle(on_trap, 0));
     for signal in signals::FAULTS.into_iter().chain([k::SIGABRT, k::SIGQUIT, k::SIGXCPU, k::SIGXFSZ]) {
         if signals::action(signal)[0] == DEFAULT[0] {
             signals::set_action(signal, &signals::handle(on_crash, k::SA_ONSTACK | k::SA_NODEFER));
         }
+    }
+    if is_projected {
+        BEFORE.iter().zip(signals::action(k::SIGSEGV)).for_each(|(word, value)| word.store(value, Relaxed));
+        signals::set_action(k::SIGSEGV, &signals::handle(on_fault, k::SA_ONSTACK | k::SA_NODEFER));
     }
 }
 
@@ -82,6 +88,24 @@ unsafe extern "C" fn on_crash(signal: u32, info: *const u8, _: *mut c_void) {
     kernel::exit(0)
 }
 
+/// A fault of a test that lacks memory. Where it lacks none, it is as if we were not there.
+unsafe extern "C" fn on_fault(signal: u32, info: *const u8, _: *mut c_void) {
+    // SAFETY: what the kernel gave us.
+    let (_, code, address, _) = unsafe { read_info(info) };
+    if code > 0 && outside::is_outside(address as usize) {
+        refuse(Reason::Outside(address));
+    }
+    let [a, b, c, d] = &BEFORE;
+    let before = [a, b, c, d].map(|word| word.load(Relaxed));
+    let arguments = [signal as usize, before.as_ptr().addr(), 0, size_of::<Mask>(), 0, 0];
+    // SAFETY: reads the structure. Then the test goes on, and the fault comes again.
+    let _ = unsafe { make(k::__NR_rt_sigaction, arguments) };
+    if code <= 0 {
+        // Nothing is tried again: somebody has sent it.
+        signal_self(k::__NR_tkill, [0, signal as usize, 0, 0, 0, 0]);
+    }
+}
+
 fn refuse(reason: Reason) -> ! {
     note::tell_reason(reason);
     kernel::exit(0)
@@ -108,6 +132,14 @@ unsafe extern "C" fn on_trap(signal: u32, info: *const u8, context: *mut c_void)
     } else if why == Why::Mask as u32 {
         // SAFETY: as above.
         unsafe { change_mask(context, a) }
+    } else if why == Why::Fault as u32 {
+        refuse(Reason::Outside(0))
+    } else if why == Why::Memory as u32 {
+        if outside::meets(a[0], a[1]) {
+            refuse(Reason::Outside(a[0] as u64));
+        }
+        // SAFETY: the test's own call.
+        unsafe { make(number, a) }
     } else {
         refuse(Reason::Call(number))
     };

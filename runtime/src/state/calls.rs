@@ -6,7 +6,7 @@ use super::fingerprint::{self, State};
 use super::flights::Flight;
 use super::settings::Policy;
 use super::{Module, budget, finish, module, tell_strange, units};
-use crate::sandbox::{self, Job, Side};
+use crate::sandbox::{self, Job, Keep, Side};
 use crate::sys;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use unseen_abi::state::{AFTER, DUE_WORDS, HITS, Kind, RESCUE, SPREAD, StateRecord, Tally, Unit};
@@ -18,11 +18,14 @@ const TIMED: u64 = 64;
 
 /// What the runtime knows of a call.
 #[derive(Clone, Copy)]
-struct Call {
+struct Call<'a> {
     module: &'static Module,
+    number: u32,
     unit: &'static Unit,
     desk: Own,
     state: Option<State>,
+    /// Its arguments, or its state; none if they are not known any more.
+    words: Option<&'a [u64]>,
 }
 
 /// A unit is called: what its code is to do. `room` has these words, and, if the unit has tests for when it returns, room for
@@ -49,7 +52,7 @@ pub fn call(record: &'static StateRecord, number: u32, room: *mut u64, count: us
     for test in all.clone().filter(|_| !is_counted) {
         module.tallies.add(test, Tally::Calls, 1);
     }
-    let call = Call { module, unit, desk, state };
+    let call = Call { module, number, unit, desk, state, words: Some(words) };
     let policy = module.settings.policy;
     match (policy, first_new, state) {
         (Policy::Never, ..) => 0,
@@ -129,7 +132,7 @@ impl Timed {
     }
 }
 
-impl Call {
+impl Call<'_> {
     /// The program is only watched.
     fn watch(self, mut tests: core::ops::Range<u32>) -> i32 {
         let Call { module, unit, state, .. } = self;
@@ -230,8 +233,13 @@ impl Call {
         let job = Job { test, data, scratch: self.module.scratch };
         let limits = &self.module.settings.limits;
         let waited = sys::time();
+        // SAFETY: what the pass wrote stays while its module's code runs.
+        let add = |keep: &mut Keep| unsafe {
+            fingerprint::keep(self.module.record(), self.number, self.unit, self.words?, keep)
+        };
         loop {
-            let side = sandbox::split(limits, &job, finish);
+            let mut kept = self.state.and_then(|_| self.module.projections.keep(test, add));
+            let side = sandbox::split(limits, &job, kept.as_deref_mut(), finish);
             let patience = limits.deadline_ns.saturating_mul(2);
             if side != Side::Busy || sys::time().saturating_sub(waited) > patience {
                 return side;
@@ -265,7 +273,7 @@ pub fn after(record: &'static StateRecord, number: u32, room: *const u64) -> i32
         2 => Some(State::Wide(u128::from(high) << 64 | u128::from(low))),
         _ => None,
     };
-    let call = Call { module, unit, desk, state };
+    let call = Call { module, number, unit, desk, state, words: None };
     for which in (0..unit.tests.min(64)).filter(|which| due >> which & 1 == 1) {
         if call.start(unit.first + which) == Side::Test {
             return which as i32 + 1;

@@ -9,6 +9,7 @@
 //! to islands, too: whether a write changes what is read depends on it. A pointer that nobody follows counts as the number it is.
 
 use super::hash::Hash;
+use crate::sandbox::Keep;
 use crate::sys;
 use unseen_abi::sets::{Extent, Lies, Offset, Path, Sets};
 use unseen_abi::state::{OPAQUE, StateRecord, Unit};
@@ -51,7 +52,8 @@ pub unsafe fn state(record: &StateRecord, number: u32, unit: &Unit, words: &[u64
     }
     // SAFETY: the caller's promise.
     let work = unsafe { Work::new(record, words) };
-    work.hashed(unit, number.checked_mul(2)?, number.checked_mul(2)?.checked_add(1)?)
+    let (reads, writes) = sets(number)?;
+    work.hashed(unit, reads, writes)
 }
 
 /// Gives `piece` what a unit with these arguments may write: where it lies, and how long it is. None if that is not known.
@@ -66,9 +68,31 @@ pub unsafe fn written(
 ) -> Option<()> {
     // SAFETY: the caller's promise.
     let mut work = unsafe { Work::new(record, arguments) };
-    work.collect(number.checked_mul(2)?.checked_add(1)?)?;
+    work.collect(sets(number)?.1)?;
     work.ranges.iter().take(work.count).for_each(|range| piece(range.start, range.length));
     Some(())
+}
+
+/// Adds all memory that the state of a unit has, and what may be written; none if that can't be told.
+///
+/// # Safety
+/// As [`state`].
+pub unsafe fn keep(record: &StateRecord, number: u32, unit: &Unit, arguments: &[u64], keep: &mut Keep) -> Option<()> {
+    if unit.flags & OPAQUE != 0 {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    let mut work = unsafe { Work::new(record, arguments) };
+    let (reads, writes) = sets(number)?;
+    work.collect(reads)?;
+    let count = work.collect(writes)?;
+    work.ranges.iter().take(count).try_for_each(|range| keep.add(range.start, range.length))
+}
+
+/// The numbers of a unit's sets: what is read, and what is written.
+fn sets(number: u32) -> Option<(u32, u32)> {
+    let reads = number.checked_mul(2)?;
+    Some((reads, reads.checked_add(1)?))
 }
 
 /// Bytes of memory.

@@ -17,11 +17,12 @@ mod flights;
 mod growth;
 mod hash;
 mod hooks;
+mod projections;
 mod settings;
 mod units;
 
 use crate::run::Run;
-use crate::sandbox::{self, Fail, Job, Outcome, Report};
+use crate::sandbox::{self, Fail, Job, Outcome, Reason, Report};
 use crate::scratch::Scratch;
 use crate::seen::{Narrow, Seen, Wide};
 use crate::tallies::{self, Tallies};
@@ -32,6 +33,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use fingerprint::State;
 use flights::{Flight, Landing};
+use projections::{Learned, Projections};
 use settings::{Policy, Settings};
 use unseen_abi::event;
 use unseen_abi::options;
@@ -48,6 +50,7 @@ pub struct Module {
     tallies: Tallies,
     seen: Seen,
     settings: Settings,
+    projections: Projections,
     /// Where tests may write.
     scratch: &'static CStr,
     /// The process that made the file of counts; its children share both.
@@ -135,15 +138,16 @@ fn add(run: &'static Run, record: &'static StateRecord) -> Option<&'static Modul
     let directory = run.path(store::TESTS.as_bytes(), &mut scratch.path).ok()?;
     let directory = CStr::from_bytes_with_nul(arena::keep(directory.to_bytes_with_nul())?).ok()?;
     CHILDREN.watch();
+    sandbox::adopt();
     for (start, length) in seen.memory() {
         sandbox::leave_out(start, length);
     }
     let place = arena::allocate(size_of::<Module>())?.cast::<Module>();
     // SAFETY: fresh memory of that size and alignment, which nobody else knows yet.
     unsafe {
-        let next = ptr::null();
+        let (projections, next) = (Projections::new(tests), ptr::null());
         let (id, scratch, maker, is_here) = (record.id, directory, sys::process_id(), AtomicBool::new(false));
-        place.write(Module { record, id, tallies, seen, settings, scratch, maker, is_here, next });
+        place.write(Module { record, id, tallies, seen, settings, projections, scratch, maker, is_here, next });
     }
     let mut first = MODULES.load(Ordering::Acquire);
     loop {
@@ -261,6 +265,14 @@ fn conclude(module: &Module, test: u32, state: Option<State>, outcome: Outcome, 
         Outcome::Timeout => Tally::Late,
         Outcome::Environment(_) => Tally::Hindered,
     };
+    let is_told = match (outcome, module.projections.of(test)) {
+        (Outcome::Environment(Reason::Outside(address)), Some(learned)) => learned.miss(address) == 0,
+        (Outcome::Environment(_), _) => module.tallies.get(test, tally) < TOLD,
+        (outcome, learned) => {
+            learned.into_iter().for_each(Learned::end);
+            outcome != Outcome::Pass
+        }
+    };
     let mut notes = None;
     if let (Some(state), false) = (state, tally == Tally::Hindered) {
         let begin = sys::monotonic_time();
@@ -268,7 +280,7 @@ fn conclude(module: &Module, test: u32, state: Option<State>, outcome: Outcome, 
         module.tallies.add(test, Tally::Note, sys::monotonic_time().saturating_sub(begin));
         notes = Some(module.tallies.add(test, Tally::Notes, 1).wrapping_add(1));
     }
-    if tally != Tally::Passed && (tally != Tally::Hindered || module.tallies.get(test, tally) < TOLD) {
+    if is_told {
         tell(module, test, state, outcome, report);
     }
     if let Some(notes) = notes {

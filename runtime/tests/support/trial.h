@@ -24,12 +24,18 @@ enum { NONE, PASS, FAIL, CRASH, TIMEOUT, ENVIRONMENT };
 struct report {
   volatile uint32_t outcome;
   uint32_t test, code, missing;
-  uint64_t address, wall_ns, cpu_ns, stall_ns;
+  uint64_t address, wall_ns, cpu_ns, stall_ns, left_out;
   uint32_t supervisor, output_length;
   char why[128], output[512];
 };
 enum { HOST, TEST, BUSY, FAILED };
 int __unseen_trial_split(const struct limits *, uint32_t, const char *);
+struct range {
+  const volatile void *start;
+  size_t length;
+};
+/* The fork may leave out all memory but these. */
+int __unseen_trial_project(const struct limits *, uint32_t, const char *, const struct range *, size_t);
 _Noreturn void __unseen_trial_leave(int);
 int __unseen_trial_is_test(void);
 const struct report *__unseen_trial_report(uint32_t);
