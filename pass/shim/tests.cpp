@@ -15,12 +15,14 @@
 //
 //   run(n, a, b)     by n: verdict(test(a, b)), or compare(...); r = f(a, b); compared(r)
 //
-// `run` has nothing with which a stack could be unwound: what a test throws ends there, and never reaches who called the unit.
+// `run` says that nobody called it: what a test throws ends there, and never reaches who called the unit. (To leave its tables out would not
+// do: with debug info all functions of a module have them.)
 
 #include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -133,6 +135,7 @@ void compare(IRBuilder<> &B, Function &Run, ArrayRef<Value *> Values, Function &
   }
   B.CreateCall(H.Compare, {H.Record, B.getInt32(Number), Room, B.getInt32(Unit.arg_size())});
   CallInst *Call = B.CreateCall(&Unit, Arguments);
+  Call->setIsNoInline();
   Call->setCallingConv(Unit.getCallingConv());
   giveAttributes(Call, Unit, 0, /*WithResults=*/true);
   if (!Call->getType()->isVoidTy()) {
@@ -172,8 +175,11 @@ Function *runner(Function &Unit, ArrayRef<Test> Tests, uint32_t Unit_, const Ask
   for (const Argument &A : Unit.args())
     if (!isResult(A))
       Run->addParamAttrs(At++, AttrBuilder(C, Unit.getAttributes().getParamAttrs(A.getArgNo())));
+  Run->setUWTableKind(UWTableKind::Async);
   auto *Entry = BasicBlock::Create(C, "", Run), *Other = BasicBlock::Create(C, "", Run);
   IRBuilder<> B(Entry);
+  StringRef Alone = M.getTargetTriple().isAArch64() ? ".cfi_undefined x30" : ".cfi_undefined rip";
+  B.CreateCall(InlineAsm::get(FunctionType::get(B.getVoidTy(), false), Alone, "", /*hasSideEffects=*/true));
   SwitchInst *Switch = B.CreateSwitch(Run->getArg(0), Other);
   SmallVector<Value *, 8> Values(make_pointer_range(drop_begin(Run->args())));
   uint64_t Number = 0;
@@ -188,6 +194,8 @@ Function *runner(Function &Unit, ArrayRef<Test> Tests, uint32_t Unit_, const Ask
       compare(B, *Run, ArrayRef(Values).take_front(Taken), Unit, Unit_, H);
     } else {
       CallInst *Found = pass(B, T.Called, Values, Unit, 0);
+      // A frame of its own: `run` is nothing that stacks could tell of.
+      Found->setIsNoInline();
       Value *Verdict = B.getInt32(1);
       if (!Found->getType()->isVoidTy())
         Verdict = B.CreateZExt(B.CreateIsNotNull(Found), B.getInt32Ty());

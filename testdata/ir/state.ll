@@ -110,11 +110,13 @@ define internal i32 @large_is_well(i64 %n) {
 
 declare i64 @llvm.readcyclecounter()
 
-; What a test throws ends here: nothing tells how to go on.
+; What a test throws ends here: nobody is told to have called this. Tests have frames of their own.
 ; CHECK: define internal void @__unseen_state_call_run.clip(i32 %0, i32 %1) [[RUN:#[0-9]+]]
+; CHECK-NEXT: call void asm sideeffect ".cfi_undefined rip", ""()
 ; CHECK-NEXT: switch i32 %0, label %{{[0-9]+}} [
-; CHECK: call i32 @clip_is_small(i32 %1)
+; CHECK: call i32 @clip_is_small(i32 %1) [[ALONE:#[0-9]+]]
 ; CHECK: call void @__unseen_state_verdict(i32
 ; CHECK: call void @clip_says_nothing(i32 %1)
 ; CHECK-NEXT: call void @__unseen_state_verdict(i32 1)
-; CHECK: attributes [[RUN]] = { cold noinline noreturn nounwind }
+; CHECK-DAG: attributes [[RUN]] = { cold noinline noreturn nounwind uwtable }
+; CHECK-DAG: attributes [[ALONE]] = { noinline }

@@ -8,7 +8,7 @@ use super::attached::{Attached, Test};
 use crate::llvm::Function;
 use crate::plan::Plan;
 use std::collections::HashMap;
-use unseen_abi::deps::{self, Deps, Item, Path, What};
+use unseen_abi::deps::{self, Deps, Item, Link, Path, What};
 use unseen_abi::sets::{Extent, Offset, Place};
 use unseen_abi::state::{self, OPAQUE};
 
@@ -97,6 +97,7 @@ pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, sets: &S
             told.exact = pieces.iter().map(Piece::size).sum::<u64>().max(1) as u32;
             key = pieces;
         }
+        let reads_told = reads.iter().filter_map(|item| item.via).collect();
         used.out.functions.push(deps::Function { reads, ..deps::Function::default() });
         used.out.functions.push(deps::Function { reads: writes, ..deps::Function::default() });
         let number = |t: &Test| t.function.map_or(function, |t| numbers.get(&t).copied().unwrap_or_default());
@@ -106,7 +107,12 @@ pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, sets: &S
             tests: tests.clone(),
             key,
             told,
-            attached: state::Attached { function, tests: tests_told.collect(), opaque: opaque.unwrap_or_default() },
+            attached: state::Attached {
+                function,
+                tests: tests_told.collect(),
+                opaque: opaque.unwrap_or_default(),
+                reads: reads_told,
+            },
         });
     }
     let Used { out, globals: named, .. } = used;
@@ -200,10 +206,18 @@ struct Used<'a> {
 }
 
 impl Used<'_> {
-    /// Items without repetition, in the order of the first set that has them.
+    /// Items without repetition, in the order of the first set that has them, each with the item that it is there.
     fn union(&mut self, sets: &[Set], items: impl Fn(&deps::Function) -> &Vec<Item>) -> Vec<Item> {
         let mut out: Vec<Item> = Vec::new();
-        for (item, shift) in sets.iter().flat_map(|(set, shift)| items(set).iter().map(|i| (i, *shift))) {
+        let function = |set: &deps::Function| {
+            // Functions that were only made for the analysis are not listed: nobody knows their items.
+            self.from.functions.iter().position(|f| std::ptr::eq(f, set)).map_or(u32::MAX, |n| n as u32)
+        };
+        let numbered: Vec<(Set, u32)> = sets.iter().map(|set| (*set, function(set.0))).collect();
+        let all = numbered.iter().flat_map(|((set, shift), function)| {
+            (0..).zip(items(set)).map(move |(n, item)| (item, *shift, Link { function: *function, item: n }))
+        });
+        for (item, shift, link) in all {
             let What::Memory(place) = item.what else { continue };
             if self.is_stream(place.path) {
                 continue;
@@ -217,7 +231,7 @@ impl Used<'_> {
             };
             let what = What::Memory(Place { path: self.path(place.path, shift), offset: place.offset, extent });
             if out.iter().all(|o| o.what != what) {
-                out.push(Item { what, at: None, via: None });
+                out.push(Item { what, at: None, via: Some(link) });
             }
         }
         out

@@ -2,6 +2,7 @@
 
 use super::Kind;
 use crate::codec::{Damaged, Reader, Writer};
+use crate::deps::Link;
 use crate::records::{Error, Form};
 
 /// The units of a module that have tests: one record per module.
@@ -22,6 +23,9 @@ pub struct Attached {
     pub tests: Vec<Test>,
     /// Why its tests always run; empty if the state decides.
     pub opaque: String,
+    /// The places that its state has, in the order of its set in the program: an item among the `reads` of the unit or of one of its tests,
+    /// in [`crate::deps::Deps::functions`].
+    pub reads: Vec<Link>,
 }
 
 /// A test.
@@ -47,6 +51,10 @@ impl Attachments {
                 w.int(t.kind as u64);
             });
             w.text(&u.opaque);
+            w.list(&u.reads, |w, l| {
+                w.int(u64::from(l.function));
+                w.int(u64::from(l.item));
+            });
         });
         FORM.frame(w)
     }
@@ -62,7 +70,9 @@ impl Attachments {
             let test =
                 |r: &mut Reader| Ok(Test { function: r.int32()?, kind: Kind::from_number(r.int()?).ok_or(Damaged)? });
             let tests = r.list(test)?;
-            Ok(Attached { function, tests, opaque: r.text()? })
+            let opaque = r.text()?;
+            let reads = r.list(|r| Ok(Link { function: r.int32()?, item: r.int32()? }))?;
+            Ok(Attached { function, tests, opaque, reads })
         };
         Ok(Attachments { id: r.array()?, units: r.list(unit)? })
     }
@@ -78,6 +88,7 @@ mod tests {
             function: 3,
             tests: Kind::ALL.map(|kind| Test { function: 7, kind }).into(),
             opaque: "time".into(),
+            reads: vec![Link { function: 2, item: 300 }],
         };
         let all = Attachments { id: [9; 16], units: vec![unit, Attached::default()] };
         let bytes = [all.encode(), Attachments::default().encode()].concat();
