@@ -126,6 +126,34 @@ fn tests_run_after_units_units_are_compared_with_themselves_and_some_are_rescued
     }
 }
 
+#[test]
+fn functions_are_watched_without_a_test() {
+    let place = Place::new();
+    place.write(
+        "watched.c",
+        "#include <stdlib.h>\n#include <time.h>\n#define UNIT __attribute__((noinline)) static\nstruct s { int a, b; };\n\
+         UNIT int twice(int n) { return 2 * n; }\nUNIT int sum(const struct s *s) { return s->a + s->b; }\n\
+         UNIT long now(void) { return time(0); }\nUNIT int other(int n) { return n; }\n\
+         int main(int argc, char **argv) { int r = 0; for (int i = 0; i < atoi(argv[1]); i++) {\n\
+         struct s s = {i, i % 2}; r += twice(i) + sum(&s) + (now() < 0) + other(i); } return r < 0; }\n",
+    );
+    let build = "unseen-clang -g -O2 --unseen=state,cover watched.c -o program";
+    place.run_with(build, &[("UNSEEN_WATCH", "tw*,sum,now")]).fine();
+    // What reads the clock is in no state that could be told.
+    let units = place.run("unseen units program").fine().stdout;
+    assert_eq!(units.lines().collect::<std::collections::BTreeSet<_>>(), ["sum: watched", "twice: watched"].into());
+    place.run("unseen run ./program 5").fine();
+    let watch = [("UNSEEN_POLICY", "watch")];
+    for (rounds, strange) in [("5", 0), ("7", 2), ("7", 2)] {
+        place.run_with(&format!("unseen run ./program {rounds}"), &watch).fine();
+        let found = tests(&place);
+        for unit in ["twice", "sum"] {
+            assert_eq!(counts(&found, unit, ["strange", "rescued"]), [strange, 0], "{found}");
+        }
+    }
+    place.run_with(build, &[("UNSEEN_WATCH", "{")]).failed(1, &["UNSEEN_WATCH: bad pattern `{`"]);
+}
+
 /// The lines stay the same, and so does all that reports tell of the code; but it is other code.
 #[test]
 fn other_code_is_tested_again_and_the_same_is_not() {

@@ -40,7 +40,7 @@ struct Asking {
 };
 static_assert(sizeof(Asking) == 144, "tests.rs: Asking");
 
-enum Kind : uint64_t { Before, After, Determinism, Rescue };
+enum Kind : uint64_t { Before, After, Determinism, Rescue, Watch };
 
 struct Test {
   Function *Called;
@@ -185,7 +185,7 @@ Function *runner(Function &Unit, ArrayRef<Test> Tests, uint32_t Unit_, const Ask
   uint64_t Number = 0;
   for (const Test &T : Tests) {
     ++Number;
-    if (T.Kind == Rescue || (T.Kind == After) != IsAfter)
+    if (T.Kind == Rescue || T.Kind == Watch || (T.Kind == After) != IsAfter)
       continue;
     auto *Block = BasicBlock::Create(C, "", Run);
     Switch->addCase(B.getInt32(Number), Block);

@@ -35,6 +35,9 @@ pub fn run(module: Module, options: &Options) -> bool {
     // They are the last.
     functions.truncate(functions.len() - both.len());
     instrument::state::remove(&both);
+    if let Some(sets) = sets.as_ref().filter(|_| options.mechanisms.has(Mechanism::State)) {
+        tests.extend(analysis::watched(&functions, options, &plan, &tests, sets));
+    }
     let access = sets.as_ref().filter(|_| watches).map(|sets| {
         let units: Vec<u32> = sets.deps.functions.iter().map(|f| f.function).collect();
         analysis::access::plan(module, &functions, &units, &mut plan)
@@ -92,7 +95,7 @@ fn find_tests(module: Module, functions: &[Function], options: &Options) -> (Vec
         std::process::exit(1);
     }
     // States that tests have seen are those of this code, and of no other.
-    let code = if found.units.is_empty() { Vec::new() } else { module.bitcode() };
+    let code = if found.units.is_empty() && options.watch.is_empty() { Vec::new() } else { module.bitcode() };
     instrument::state::detach(&found);
     (found.units, code)
 }

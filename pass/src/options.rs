@@ -20,6 +20,8 @@ pub struct Options {
     pub standard: bool,
     /// Source files that are left alone.
     pub exclude: GlobSet,
+    /// Functions whose states are watched.
+    pub watch: GlobSet,
 }
 
 /// An environment that contradicts itself: what is wrong, for people.
@@ -36,17 +38,20 @@ impl Options {
                 Invalid(format!("{}: unknown mechanism `{name}`; known: {}", options::BUILD.name, known.join(", ")))
             })?,
         };
-        let mut exclude = GlobSetBuilder::new();
-        for pattern in get(options::EXCLUDE.name).iter().flat_map(|v| v.split(',')).filter(|p| !p.is_empty()) {
-            let glob = Glob::new(pattern)
-                .map_err(|e| Invalid(format!("{}: bad pattern `{pattern}`: {e}", options::EXCLUDE.name)))?;
-            exclude.add(glob);
-        }
+        let globs = |option: &options::EnvOption| {
+            let mut globs = GlobSetBuilder::new();
+            for pattern in get(option.name).iter().flat_map(|v| v.split(',')).filter(|p| !p.is_empty()) {
+                let bad = |e| Invalid(format!("{}: bad pattern `{pattern}`: {e}", option.name));
+                globs.add(Glob::new(pattern).map_err(bad)?);
+            }
+            globs.build().map_err(|e| Invalid(e.to_string()))
+        };
         Ok(Options {
             mechanisms,
             scope: if per_unit(&get) { Scope::TranslationUnit } else { Scope::Program },
             standard: get(options::STD.name).is_some_and(|v| v == "on"),
-            exclude: exclude.build().map_err(|e| Invalid(e.to_string()))?,
+            exclude: globs(&options::EXCLUDE)?,
+            watch: globs(&options::WATCH)?,
         })
     }
 }

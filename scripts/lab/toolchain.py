@@ -21,7 +21,7 @@ PLAIN = {
 NAMES = ["unseen", *PLAIN]
 
 # What the environment may say about how the toolchain unseen builds: another choice is another build.
-CHOICES = ["UNSEEN_BUILD", "UNSEEN_LINK_LEVEL", "UNSEEN_LTO", "UNSEEN_EXCLUDE", "UNSEEN_STD"]
+CHOICES = ["UNSEEN_BUILD", "UNSEEN_LINK_LEVEL", "UNSEEN_LTO", "UNSEEN_EXCLUDE", "UNSEEN_STD", "UNSEEN_WATCH"]
 # What a recipe must not inherit.
 UNSET = ["UNSEEN", "UNSEEN_DIR", "UNSEEN_RUN", "UNSEEN_COVER", "RUSTFLAGS", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET",
          "CMAKE_TOOLCHAIN_FILE", "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS"]

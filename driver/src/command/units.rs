@@ -33,6 +33,7 @@ pub fn run(args: Args) -> Outcome {
                     Kind::After => format!("{} (after)", name(t.function)),
                     Kind::Determinism => "twice".into(),
                     Kind::Rescue => format!("{} (rescue)", name(t.function)),
+                    Kind::Watch => "watched".into(),
                 };
                 let tests: Vec<String> = unit.tests.iter().map(test).collect();
                 writeln!(out, "{}: {}", name(unit.function), tests.join(", "))?;

@@ -384,7 +384,7 @@ fn track(path: &Path, own: &Own, env: &HashMap<OsString, OsString>) {
         }
         out.push('\n');
     }
-    for option in [options::BUILD, options::EXCLUDE, options::STD, options::LTO] {
+    for option in [options::BUILD, options::EXCLUDE, options::STD, options::LTO, options::WATCH] {
         match env.get(OsStr::new(option.name)) {
             Some(value) => out.push_str(&format!("# env-dep:{}={}\n", option.name, value.to_string_lossy())),
             None => out.push_str(&format!("# env-dep:{}\n", option.name)),

@@ -3,6 +3,7 @@
 use crate::llvm::memory::{Kind, Shape, Value};
 use crate::llvm::tests::demangle;
 use crate::llvm::{Function, Module};
+use crate::options::Options;
 use std::mem::offset_of;
 use unseen_abi::state::{Descriptor, Kind as What, TESTS};
 
@@ -51,6 +52,20 @@ pub fn find(module: Module, functions: &[Function]) -> Found {
     found
 }
 
+/// Of these functions those that are to be watched, and neither have tests nor are any.
+pub fn watched(functions: &[Function], options: &Options, attached: &[Attached]) -> Vec<Attached> {
+    let is_asked = |f: &Function| {
+        let name = demangle(&f.name());
+        let bare = name.split_once('(').map_or(name.as_str(), |(before, _)| before);
+        options.watch.is_match(&name) || options.watch.is_match(bare)
+    };
+    let is_free =
+        |f: &Function| attached.iter().all(|a| a.unit != *f && a.tests.iter().all(|t| t.function != Some(*f)));
+    let can_be = |f: &Function| !f.is_declaration() && f.subprogram().is_some() && reachable(*f, "").is_ok();
+    let all = functions.iter().copied().filter(|f| can_be(f) && is_asked(f) && is_free(f));
+    all.map(|unit| Attached { unit, tests: vec![Test { kind: What::Watch, function: None, both: None }] }).collect()
+}
+
 fn read(descriptor: Value, functions: &[Function]) -> Result<(Function, Test), String> {
     let function = |value: Value| {
         let mut value = value;
@@ -69,7 +84,9 @@ fn read(descriptor: Value, functions: &[Function]) -> Result<(Function, Test), S
     };
     let test = pointer(offset_of!(Descriptor, test)).and_then(function);
     match test {
-        None if kind != What::Determinism => return Err("a test is attached that is no function".into()),
+        None if !matches!(kind, What::Determinism | What::Watch) => {
+            return Err("a test is attached that is no function".into());
+        }
         Some(test) if test.is_declaration() => {
             return Err(format!("the test '{}' is attached, but is not in the program", demangle(&test.name())));
         }

@@ -55,6 +55,26 @@ pub fn plan(functions: &[Function], options: &Options) -> Plan {
     Plan { files: sources.into_files(), functions: plans }
 }
 
+/// Functions that are to be watched, and can be.
+pub fn watched(
+    functions: &[Function],
+    options: &Options,
+    plan: &Plan,
+    attached: &[attached::Attached],
+    sets: &Sets,
+) -> Vec<attached::Attached> {
+    let small: std::collections::HashSet<usize> = sets
+        .deps
+        .functions
+        .iter()
+        .filter(|set| state::is_small(set))
+        .map(|set| plan.functions[set.function as usize].index)
+        .collect();
+    let planned = plan.functions.iter().filter(|f| matches!(f.outcome, Outcome::Instrumented(_)));
+    let chosen: Vec<Function> = planned.filter(|f| small.contains(&f.index)).map(|f| functions[f.index]).collect();
+    attached::watched(&chosen, options, attached)
+}
+
 /// Dependency sets.
 pub struct Sets {
     /// Those of the plan's functions.

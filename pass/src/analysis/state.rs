@@ -17,6 +17,9 @@ const MOST_PARAMS: u32 = 64;
 /// States of so many bytes are kept as they are.
 const MOST_EXACT: u64 = 16;
 
+/// States of more bytes are not watched.
+const MOST_WATCHED: u64 = 64;
+
 /// The library's variables for streams.
 const STREAMS: [&str; 3] = ["stdin", "stdout", "stderr"];
 
@@ -121,6 +124,17 @@ pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, sets: &S
         variables[new as usize] = globals.get(old as usize).copied().unwrap_or(u32::MAX);
     }
     StatePlan { units, sets: out, globals: variables }
+}
+
+/// Whether a function's state is known, and how many bytes it has at most, where these are no more than 64.
+pub fn is_small(set: &deps::Function) -> bool {
+    let size = |item: &Item| match item.what {
+        What::Param(i) => set.params.get(i as usize).map(|p| p.size).filter(|size| (1..=8).contains(size)),
+        What::Memory(Place { offset: Offset::At(_), extent: Extent::Bytes(n), .. }) => Some(n),
+        What::Memory(_) => None,
+    };
+    let bytes = set.reads.iter().try_fold(0_u64, |sum, item| sum.checked_add(size(item)?));
+    why_opaque(set).is_none() && bytes.is_some_and(|bytes| bytes <= MOST_WATCHED)
 }
 
 /// A function's set, and by how many its parameters come before those of the unit.

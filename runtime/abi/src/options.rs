@@ -54,6 +54,7 @@ options! {
     TESTS_AT_ONCE "UNSEEN_TESTS_AT_ONCE" Program "a number" "4" "So many attached tests of a process run at once; a caller waits for the next.";
     SEEN_BYTES "UNSEEN_SEEN_BYTES" Program "a number" "no limit" "The most bytes of a build's seen set. What it forgets is tested again.";
     BUILD "UNSEEN_BUILD" Build "mechanisms, or none" "cover" "What to instrument. The flag --unseen=... beats it, it beats [build] mechanisms in unseen.toml.";
+    WATCH "UNSEEN_WATCH" Build "globs of functions, separated by commas" "none" "The states of these functions are collected without a test, where they are known and have at most 64 bytes; with UNSEEN_POLICY=watch a call in any other state is recorded. Needs the mechanism state.";
     LTO "UNSEEN_LTO" Build "on, off" "on" "off instruments each translation unit by itself, for builds that refuse link-time optimisation.";
     EXCLUDE "UNSEEN_EXCLUDE" Build "globs of source paths, separated by commas" "none" "Functions from these files are not instrumented.";
     STD "UNSEEN_STD" Build "on, off" "off" "on instruments the language's own library (Rust's std, system headers) too.";

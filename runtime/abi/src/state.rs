@@ -41,10 +41,12 @@ pub enum Kind {
     /// No test: a function that is called in the program itself, before the unit, in a state that is not among those that were seen,
     /// if the program is only watched. It takes what the unit takes.
     Rescue = 3,
+    /// Neither a test nor a function: the unit's states are collected, and watched (`UNSEEN_WATCH`).
+    Watch = 4,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 4] = [Kind::Before, Kind::After, Kind::Determinism, Kind::Rescue];
+    pub const ALL: [Kind; 5] = [Kind::Before, Kind::After, Kind::Determinism, Kind::Rescue, Kind::Watch];
 
     /// The kind with that number.
     pub fn from_number(number: u64) -> Option<Kind> {

@@ -166,7 +166,7 @@ impl Call<'_> {
                 Kind::After if which < 64 && !self.is_done(test) => due |= 1 << which,
                 Kind::After => {}
                 // What is seen while others are tested is not strange later.
-                Kind::Rescue => {
+                Kind::Rescue | Kind::Watch => {
                     if let Some(state) = self.state.filter(|state| !self.module.has_seen(test, *state)) {
                         self.module.note_seen(test, state);
                     }
