@@ -13,6 +13,9 @@
 #[cfg_attr(target_arch = "aarch64", path = "../src/arch/aarch64.rs")]
 #[allow(dead_code, unused_macros, unused_imports)]
 mod arch;
+#[path = "../src/registers.rs"]
+#[allow(dead_code, unused_macros, unused_imports)]
+mod registers;
 #[path = "../src/seen/mod.rs"]
 #[allow(dead_code)]
 mod seen;

@@ -57,6 +57,7 @@ mod maps;
 mod mem;
 mod modules;
 mod process;
+mod registers;
 mod run;
 #[cfg(not(any(unseen_part = "basic", unseen_part = "access")))]
 mod sandbox;
@@ -71,6 +72,8 @@ mod tallies;
 mod text;
 #[cfg(not(any(unseen_part = "basic", unseen_part = "access", unseen_part = "state")))]
 mod trial;
+#[cfg(not(any(unseen_part = "basic", unseen_part = "access")))]
+mod unwind;
 mod weak;
 
 /// Nothing here may panic, and the link proves it: this handler calls a function that does not exist, and the build

@@ -1,6 +1,7 @@
-//! Which file a module was loaded from: `/proc/self/maps`.
+//! What memory the process has, and which file a module was loaded from: `/proc/self/maps`.
 
 use crate::sys::{self, File, Open};
+use core::ops::Range;
 
 /// What the kernel appends to the name of a file that was removed or replaced.
 const DELETED: &[u8] = b" (deleted)";
@@ -51,6 +52,60 @@ fn path_if_at(line: &[u8], address: usize) -> Option<&[u8]> {
     line.iter().position(|b| *b == b'/').and_then(|slash| line.get(slash..))
 }
 
+/// What a line of the table says.
+pub struct Line<'a> {
+    pub range: Range<usize>,
+    pub is_executable: bool,
+    /// Of the file.
+    pub offset: usize,
+    pub device: &'a [u8],
+    pub inode: &'a [u8],
+    /// Or the kernel's name for what is no file.
+    pub path: &'a [u8],
+}
+
+impl Line<'_> {
+    /// Reads `start-end perms offset device inode   /path`.
+    pub fn read(line: &[u8]) -> Option<Line<'_>> {
+        let mut words = line.splitn(6, |b| *b == b' ');
+        let (range, rights, offset) = (words.next()?, words.next()?, words.next()?);
+        let (device, inode) = (words.next()?, words.next()?);
+        let dash = range.iter().position(|b| *b == b'-')?;
+        let range = hex(range.get(..dash)?)?..hex(range.get(dash + 1..)?)?;
+        let path = words.next().unwrap_or_default().trim_ascii_start();
+        let path = path.strip_suffix(DELETED).unwrap_or(path);
+        Some(Line { range, is_executable: rights.get(2) == Some(&b'x'), offset: hex(offset)?, device, inode, path })
+    }
+}
+
+/// Hands each line of a table to `f`, until that gives an error. `None` if the table can't be read to its end, or a line does not fit
+/// into `input`, which is room to work in.
+pub fn for_each_line<E>(
+    file: &File,
+    input: &mut [u8],
+    mut f: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Option<Result<(), E>> {
+    let mut filled = 0;
+    loop {
+        let n = file.read(input.get_mut(filled..)?).ok()?;
+        if n == 0 {
+            // A line that does not fit must not be taken for the end.
+            return (filled == 0).then_some(Ok(()));
+        }
+        filled += n;
+        let mut start = 0;
+        while let Some(rest) = input.get(start..filled) {
+            let Some(length) = rest.iter().position(|b| *b == b'\n') else { break };
+            if let Err(stop) = f(rest.get(..length)?) {
+                return Some(Err(stop));
+            }
+            start += length + 1;
+        }
+        input.get_mut(..filled)?.copy_within(start.min(filled).., 0);
+        filled -= start.min(filled);
+    }
+}
+
 fn hex(digits: &[u8]) -> Option<usize> {
     digits.iter().try_fold(0_usize, |n, d| Some(n.checked_mul(16)? + char::from(*d).to_digit(16)? as usize))
 }
@@ -69,6 +124,18 @@ mod tests {
         assert_eq!(path_if_at(b"00400000-00500000 rw-p 00000000 00:00 0 [heap]", 0x400000), None);
         assert_eq!(path_if_at(b"", 0), None);
         assert_eq!(path_if_at(b"x-y z", 0), None);
+    }
+
+    #[test]
+    fn a_line_is_read_with_all_its_parts() {
+        let line = Line::read(b"55d0-55d2 r-xp 00001000 fd:01 1234      /usr/bin/some thing (deleted)").unwrap();
+        assert_eq!((line.range, line.is_executable, line.offset), (0x55d0..0x55d2, true, 0x1000));
+        assert_eq!((line.device, line.inode, line.path), (&b"fd:01"[..], &b"1234"[..], &b"/usr/bin/some thing"[..]));
+        let line = Line::read(b"55d0-55d2 rw-p 00000000 00:00 0 ").unwrap();
+        assert_eq!((line.is_executable, line.path), (false, &b""[..]));
+        for bad in ["", "55d0", "x-y r-xp 0 0 0", "55d0-55d2 r-xp zero 00:00 0 "] {
+            assert!(Line::read(bad.as_bytes()).is_none(), "{bad}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@
 //!
 //! It never runs a test that could reach the program: what can't be confined is an outcome of its own, with the reason.
 
+mod account;
 mod areas;
 mod calls;
 mod confine;
@@ -39,9 +40,11 @@ mod slots;
 mod supervisor;
 mod trap;
 
+use crate::arch::Caller;
 use crate::confinement::Confinement;
 use crate::sys::{self, Errno};
 use crate::{arch, environment, run};
+pub use account::{Part, tell};
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use linux_raw_sys::general as k;
@@ -145,8 +148,8 @@ pub fn split(limits: &Limits, job: &Job, keep: Option<&mut Keep>, finish: Finish
         let [signal_stack, _, signal_stack_size] = alternate;
         let (stack, stack_size) = slot.stack();
         let scratch = job.scratch.to_bytes_with_nul();
-        let own = [[signal_stack, signal_stack_size], [stack, stack_size], [scratch.as_ptr().addr(), scratch.len()]];
-        Outside::mark(keep, &own)
+        let scratch = [scratch.as_ptr().addr(), scratch.len()];
+        Outside::mark(keep, &[[signal_stack, signal_stack_size], [stack, stack_size], scratch, account::room()])
     });
     let start = slots::Start { limits: *limits, job: *job, finish, mask, alternate, outside, number, thread, started };
     slot.prepare(start);
@@ -179,6 +182,9 @@ pub fn leave(passed: bool) -> ! {
         note::tell_reason(Reason::Memory);
     }
     note::tell(outcome, 0, 0);
+    if !passed {
+        account::tell_stacks(None);
+    }
     kernel::exit(0)
 }
 
@@ -187,6 +193,11 @@ pub fn leave_with(told: [u64; 2]) -> ! {
     let [a, b] = told;
     note::tell(note::State::Passed, a, b);
     kernel::exit(0)
+}
+
+/// In a test that begins: which code asked for it. Told if the test does not pass.
+pub fn set_caller(caller: Caller) {
+    account::set_caller(caller.registers());
 }
 
 /// Ends all tests that are under way: their outcome is that their supervisor was killed. To be called before our code is unloaded,

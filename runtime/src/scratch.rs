@@ -22,8 +22,8 @@ pub struct Scratch {
     pub input: [u8; 4 * PATH],
     /// The header of a counter file.
     pub header: Header,
-    /// An event record.
-    pub record: [u8; event::HEAD + 2 * PATH],
+    /// An event record: what a test printed, its stacks and its values are the longest.
+    pub record: [u8; event::HEAD + 16 * PATH],
     /// Never written.
     pub zeros: [u8; 64 * 1024],
 }

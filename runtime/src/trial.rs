@@ -1,10 +1,14 @@
 //! Entry points by which tests reach the sandbox from C (`tests/support/trial.h`). In no program.
 
-use crate::sandbox::{self, Fail, Job, Keep, Limits, Outcome, Report, Side};
-use crate::sys;
+use crate::arch::Caller;
+use crate::registers::Registers;
+use crate::sandbox::{self, Fail, Job, Keep, Limits, Outcome, Part, Report, Side};
 use crate::text::Text;
+use crate::unwind::modules::Modules;
+use crate::unwind::{self, End, Rows};
+use crate::{arch, sys};
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_char};
+use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 /// How many of each outcome there were, and the last report of each test number.
@@ -25,6 +29,12 @@ struct Told {
     output_length: u32,
     why: [u8; 128],
     output: [u8; 512],
+    thread: u32,
+    thread_name: [u8; 16],
+    /// As [`Part`] describes them, and a zero.
+    modules: [u8; 1024],
+    callers: [u8; 1024],
+    place: [u8; 1024],
 }
 
 const MOST: usize = 64;
@@ -48,6 +58,11 @@ static REPORTS: Reports = Reports(UnsafeCell::new(
             output_length: 0,
             why: [0; 128],
             output: [0; 512],
+            thread: 0,
+            thread_name: [0; 16],
+            modules: [0; 1024],
+            callers: [0; 1024],
+            place: [0; 1024],
         }
     }; MOST],
 ));
@@ -87,6 +102,11 @@ fn finish(job: &Job, report: &Report<'_>) {
             to.copy_from_slice(from);
         }
         told.output_length = n as u32;
+        told.thread = report.thread;
+        copy(&mut told.thread_name, report.thread_name);
+        copy(&mut told.modules, report.account.part(Part::Modules));
+        copy(&mut told.callers, report.account.part(Part::Callers));
+        copy(&mut told.place, report.account.part(Part::Place));
         // SAFETY: aligned, and read as an atomic by whoever waits for it.
         unsafe { AtomicU32::from_ptr(&raw mut told.outcome) }.store(outcome, SeqCst);
     }
@@ -95,11 +115,20 @@ fn finish(job: &Job, report: &Report<'_>) {
     }
 }
 
+/// The bytes and a zero, if there is room.
+fn copy(to: &mut [u8], from: &[u8]) {
+    to.fill(0);
+    let Some(room) = to.len().checked_sub(1) else { return };
+    if let (Some(to), true) = (to.get_mut(..from.len()), from.len() <= room) {
+        to.copy_from_slice(from);
+    }
+}
+
 /// 0 in the program, 1 in the test, 2 if there are too many, 3 if it failed. Reports go to entry `test % 64`.
 #[unsafe(export_name = "__unseen_trial_split")]
 unsafe extern "C" fn split(limits: *const [u64; 5], test: u32, scratch: *const c_char) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { split_with(limits, test, scratch, None) }
+    unsafe { split_with(limits, test, scratch, None, arch::caller()) }
 }
 
 /// The same with a fork that may leave out all memory but these ranges: `count` pairs of address and length.
@@ -111,6 +140,7 @@ unsafe extern "C" fn project(
     ranges: *const [usize; 2],
     count: usize,
 ) -> i32 {
+    let caller = arch::caller();
     let Ok(mut keep) = Keep::map() else { return 3 };
     for i in 0..count {
         // SAFETY: so many are there.
@@ -121,10 +151,16 @@ unsafe extern "C" fn project(
     }
     let keep = sandbox::is_worthwhile().then_some(&mut *keep);
     // SAFETY: the caller's promise.
-    unsafe { split_with(limits, test, scratch, keep) }
+    unsafe { split_with(limits, test, scratch, keep, caller) }
 }
 
-unsafe fn split_with(limits: *const [u64; 5], test: u32, scratch: *const c_char, keep: Option<&mut Keep>) -> i32 {
+unsafe fn split_with(
+    limits: *const [u64; 5],
+    test: u32,
+    scratch: *const c_char,
+    keep: Option<&mut Keep>,
+    caller: Caller,
+) -> i32 {
     // SAFETY: a test's own limits, and a path that stays.
     let ([deadline_ns, cpu_seconds, memory_bytes, at_once, strict], scratch) =
         unsafe { (*limits, CStr::from_ptr(scratch)) };
@@ -139,7 +175,10 @@ unsafe fn split_with(limits: *const [u64; 5], test: u32, scratch: *const c_char,
     }
     match sandbox::split(&limits, &Job { test, data: entry, scratch }, keep, finish) {
         Side::Host => 0,
-        Side::Test => 1,
+        Side::Test => {
+            sandbox::set_caller(caller);
+            1
+        }
         Side::Busy => 2,
         Side::Failed(_) => 3,
     }
@@ -175,4 +214,36 @@ extern "C" fn end_all() {
 #[unsafe(export_name = "__unseen_trial_crash")]
 extern "C" fn crash(crashes: u32) {
     CRASHES.store(crashes, SeqCst);
+}
+
+struct Walker(UnsafeCell<(Modules, Rows)>);
+// SAFETY: tests that walk do so in one thread at a time.
+unsafe impl Sync for Walker {}
+static WALKER: Walker = Walker(UnsafeCell::new((Modules::new(), Rows::new())));
+
+/// The addresses of the frames; negative if there is more than that.
+fn walk(mut registers: Registers, is_exact: bool, to: *mut u64, most: u32) -> i32 {
+    // SAFETY: as above.
+    let (modules, rows) = unsafe { &mut *WALKER.0.get() };
+    modules.memory.forget();
+    let mut n = 0;
+    let end = unwind::walk(modules, rows, &mut registers, is_exact, most as usize, |_, address, _| {
+        // SAFETY: a test's own room for so many.
+        unsafe { to.add(n as usize).write(address as u64) };
+        n += 1;
+    });
+    if end == End::Cut { -n } else { n }
+}
+
+/// Walks from whoever calls this.
+#[unsafe(export_name = "__unseen_trial_walk")]
+extern "C" fn walk_caller(to: *mut u64, most: u32) -> i32 {
+    walk(arch::caller().registers(), false, to, most)
+}
+
+/// Walks from where a signal came.
+#[unsafe(export_name = "__unseen_trial_walk_trapped")]
+unsafe extern "C" fn walk_trapped(context: *const c_void, to: *mut u64, most: u32) -> i32 {
+    // SAFETY: what a handler was given.
+    walk(unsafe { arch::trapped_registers(context) }, true, to, most)
 }

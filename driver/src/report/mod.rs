@@ -2,6 +2,7 @@
 //!
 //! A report sees only findings, and the source files they name. It never looks into a store.
 
+mod accounts;
 pub mod cobertura;
 pub mod deps;
 mod document;

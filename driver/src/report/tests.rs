@@ -7,7 +7,7 @@ pub mod sarif;
 
 use std::io::{self, Write};
 
-use super::{document, many};
+use super::{accounts, document, many};
 use crate::study::tests::{Findings, Numbers};
 use cells::{duration, percent, shorten};
 use failures::Group;
@@ -137,6 +137,9 @@ fn describe(group: &Group<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     for line in group.first.output.lines() {
         writeln!(out, "  | {line}")?;
+    }
+    for line in accounts::lines(&group.first.account) {
+        writeln!(out, "  {line}")?;
     }
     if let Some(more) = group.more(IDS) {
         writeln!(out, "  {more}")?;

@@ -28,6 +28,23 @@ pub struct Told {
     pub missing: u32,
     /// The end of what it printed.
     pub output: String,
+    /// What else is known of it, since version 2 of the event log.
+    pub more: Option<More>,
+}
+
+/// Where it happened, and with what values; as [`Kind::Test`] describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct More {
+    /// The thread that called the unit.
+    pub thread: u32,
+    pub thread_name: String,
+    /// The files that stacks are about, a line each.
+    pub files: String,
+    pub callers: String,
+    /// Where the test was.
+    pub place: String,
+    pub arguments: String,
+    pub values: String,
 }
 
 impl Told {
@@ -72,7 +89,20 @@ pub fn told(events: &[Event]) -> Vec<Told> {
 }
 
 fn read_one(fields: &[String]) -> Option<Told> {
-    let [time, pid, module, test, outcome, state, missing, output] = fields else { return None };
+    let ([time, pid, module, test, outcome, state, missing, output], rest) = fields.split_first_chunk()?;
+    let more = match rest {
+        [] => None,
+        [thread, thread_name, files, callers, place, arguments, values, ..] => Some(More {
+            thread: thread.parse().ok()?,
+            thread_name: thread_name.clone(),
+            files: files.clone(),
+            callers: callers.clone(),
+            place: place.clone(),
+            arguments: arguments.clone(),
+            values: values.clone(),
+        }),
+        _ => return None,
+    };
     Some(Told {
         time: time.parse().ok()?,
         pid: pid.parse().ok()?,
@@ -82,6 +112,7 @@ fn read_one(fields: &[String]) -> Option<Told> {
         state: state.clone(),
         missing: missing.parse().ok()?,
         output: output.clone(),
+        more,
     })
 }
 
@@ -129,12 +160,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn torn_events_are_left_out() {
+    fn torn_events_are_left_out_and_old_ones_say_less() {
         let event = |fields: &[&str]| Event { kind: Kind::Test, fields: fields.iter().map(|f| (*f).into()).collect() };
         let found =
             told(&[event(&["1", "2"]), event(&["5", "7", "ab", "3", "crash signal 11", "ff", "0", "boo\nhoo"])]);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].pid, found[0].test, found[0].output.as_str()), (7, 3, "boo\nhoo"));
+        assert_eq!(found[0].more, None);
+        let old = ["5", "7", "ab", "3", "fail", "", "0", ""];
+        let new = [&old[..], &["9", "worker", "/bin/a\n", "0:1f", "", "2a", ""]].concat();
+        let found = told(&[event(&new), event(&new[..11])]);
+        assert_eq!(found.len(), 1);
+        let more = found[0].more.as_ref().unwrap();
+        assert_eq!((more.thread, &*more.thread_name, &*more.callers, &*more.arguments), (9, "worker", "0:1f", "2a"));
     }
 
     #[test]
@@ -148,6 +186,7 @@ mod tests {
             state: "ff".into(),
             missing: 0,
             output: String::new(),
+            more: None,
         };
         let id = one.id();
         assert!(id.len() == 12 && id.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");

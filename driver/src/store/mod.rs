@@ -7,6 +7,7 @@
 pub mod access;
 pub mod attached;
 pub mod binary;
+pub mod code;
 pub mod counters;
 pub mod deps;
 pub mod events;

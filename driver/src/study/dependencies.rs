@@ -1,6 +1,6 @@
 //! What functions depend on: the sets of a binary in the words of its source.
 
-mod words;
+pub mod words;
 
 use std::collections::BTreeMap;
 

@@ -77,7 +77,7 @@ fn one(modules: &BTreeMap<ModuleId, (Manifest, Attachments)>, place: &str, set: 
     let tests = counts.into_iter().map(|(number, states)| {
         let names = modules.get(&id).and_then(|(manifest, attached)| {
             let (unit, test) = pair(attached, number)?;
-            Some((name(manifest, unit), name(manifest, test)))
+            Some((name(manifest, unit.function), name(manifest, test)))
         });
         let (unit, test) = names.unzip();
         Test { number, test, unit, states }

@@ -11,8 +11,9 @@ use std::path::Path;
 
 use serde::Serialize;
 use unseen_abi::manifest::Manifest;
-use unseen_abi::state::{Attachments, FILE};
+use unseen_abi::state::{Attached, Attachments, FILE};
 
+use super::accounts::{Account, Reader};
 use super::names;
 use super::sources::{Sources, Spot};
 use crate::store::attached::{self, Told};
@@ -61,6 +62,9 @@ pub struct Failure {
     pub build: String,
     /// How often the same was told again.
     pub more: u64,
+    /// What it says of itself.
+    #[serde(flatten)]
+    pub account: Account,
 }
 
 /// How a test that did not pass ended; in the order in which they are told.
@@ -150,7 +154,8 @@ pub fn study(store: &Store, runs: &[Run], sources: &Sources) -> Option<Findings>
     let modules = modules(store, &files, &mut problems);
     let runs = spans.iter().map(|(span, met, range)| (span, &met[..], &files[range.clone()]));
     let growth = growth::study(&modules, runs);
-    Some(Findings { growth, problems, ..findings(&modules, &files, &told, sources) })
+    let mut reader = Reader::new(&files, &told, sources);
+    Some(Findings { growth, problems, ..findings(&modules, &files, &told, &mut reader) })
 }
 
 /// The modules that left these files, as far as they are in the store or their binaries are still what ran.
@@ -170,7 +175,13 @@ fn modules(store: &Store, tallies: &[Tallies], problems: &mut Vec<String>) -> BT
 }
 
 /// Puts together what is known of each test.
-fn findings(modules: &BTreeMap<ModuleId, Module>, tallies: &[Tallies], told: &[Told], sources: &Sources) -> Findings {
+fn findings(
+    modules: &BTreeMap<ModuleId, Module>,
+    tallies: &[Tallies],
+    told: &[Told],
+    reader: &mut Reader<'_>,
+) -> Findings {
+    let sources = reader.sources;
     let mut counts: BTreeMap<(ModuleId, usize), Words> = BTreeMap::new();
     for file in tallies {
         for (test, words) in file.units.iter().enumerate() {
@@ -208,7 +219,7 @@ fn findings(modules: &BTreeMap<ModuleId, Module>, tallies: &[Tallies], told: &[T
         }
     }
     Findings {
-        failures: failures(modules, told, sources),
+        failures: failures(modules, told, reader),
         units,
         tests,
         summary: Numbers::of(&all),
@@ -218,7 +229,8 @@ fn findings(modules: &BTreeMap<ModuleId, Module>, tallies: &[Tallies], told: &[T
 }
 
 /// One for each test, outcome and state, the first; failures before crashes, and what could not be run last.
-fn failures(modules: &BTreeMap<ModuleId, Module>, told: &[Told], sources: &Sources) -> Vec<Failure> {
+fn failures(modules: &BTreeMap<ModuleId, Module>, told: &[Told], reader: &mut Reader<'_>) -> Vec<Failure> {
+    let sources = reader.sources;
     let modules: BTreeMap<String, &Module> = modules.iter().map(|(id, module)| (id.to_string(), module)).collect();
     let (mut all, mut places): (Vec<Failure>, HashMap<(String, Ending), usize>) = Default::default();
     for one in told {
@@ -233,8 +245,8 @@ fn failures(modules: &BTreeMap<ModuleId, Module>, told: &[Told], sources: &Sourc
         places.insert((id.clone(), outcome), all.len());
         all.push(Failure {
             id,
-            unit: name(manifest, unit),
-            unit_place: place(manifest, unit, sources),
+            unit: name(manifest, unit.function),
+            unit_place: place(manifest, unit.function, sources),
             test: name(manifest, test),
             test_place: place(manifest, test, sources),
             outcome,
@@ -245,6 +257,7 @@ fn failures(modules: &BTreeMap<ModuleId, Module>, told: &[Told], sources: &Sourc
             time: one.time,
             build: one.module.clone(),
             more: 0,
+            account: reader.read(one, manifest, unit),
         });
     }
     all.sort_by_key(|f| (f.outcome, f.time));
@@ -252,8 +265,8 @@ fn failures(modules: &BTreeMap<ModuleId, Module>, told: &[Told], sources: &Sourc
 }
 
 /// Unit and test of that number in a module: indices of functions.
-pub(super) fn pair(attached: &Attachments, number: u32) -> Option<(u32, u32)> {
-    let mut all = attached.units.iter().flat_map(|u| u.tests.iter().map(|t| (u.function, t.function)));
+pub(super) fn pair(attached: &Attachments, number: u32) -> Option<(&Attached, u32)> {
+    let mut all = attached.units.iter().flat_map(|u| u.tests.iter().map(move |t| (u, t.function)));
     all.nth(number as usize)
 }
 

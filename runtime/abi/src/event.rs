@@ -7,7 +7,7 @@
 /// First bytes of every record.
 pub const MAGIC: [u8; 4] = *b"UnEv";
 /// Version of the record layout.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// File name of the log in a run's directory.
 pub const FILE: &str = "events";
 
@@ -29,8 +29,16 @@ pub enum Kind {
     /// `thread-local`, `unknown`), the units that were active, innermost last, separated by spaces.
     Miss = 5,
     /// A test failed, crashed, took too long or could not be run to its end. Payload: time in ns, pid, module id in hex, the number of
-    /// the test, what became of it (`fail`, `fail HOW`, `crash signal N at ADDRESS`, `timeout`, `environment WHY`), the state in hex
+    /// the test, what became of it (`fail`, `fail HOW`, `crash signal N at ADDRESS`, `timeout`, `environment WHY`), a hash of the state in hex
     /// (empty if it could not be told), which protections were missing (bits), the end of what it printed.
+    ///
+    /// Since version 2 also: id and name of the thread that called the unit; the files of the code that frames are in, a line each; who
+    /// called the unit, and where the test was when it ended: frames separated by spaces, innermost first, `FILE:ADDRESS` in hex with
+    /// the number of the file and the linker's address (`?` and the address itself if there is no file), `!` behind one that is
+    /// not where a call returns to, `...` at the end if there are more; the unit's arguments in hex, separated by spaces, or, of a unit
+    /// whose state is a few bytes, `PARAMS=BYTES`: the bits of the parameters that its state begins with, and the state; what it
+    /// reads, `PLACE:BYTES` in hex, separated by spaces, `PLACE` being its number among the unit's places
+    /// ([`crate::state::Attached::reads`]), `+` behind bytes that go on. The last two are empty unless values are allowed.
     Test = 6,
     /// So many calls of a test's unit were in states that no test had seen, in a process and its children; written less and less often as
     /// the number grows. Payload: time in ns, pid of the file of counts, module id in hex, the number of the test, how many.

@@ -1,5 +1,6 @@
 //! What only assembly can say, for AArch64: a system call, an address that may be missing, bulk memory.
 
+use crate::registers::Registers;
 use core::arch::{asm, naked_asm};
 use core::ffi::c_void;
 
@@ -291,6 +292,58 @@ pub unsafe fn trapped_arguments(context: *mut c_void) -> [usize; 6] {
 pub unsafe fn set_trapped_result(context: *mut c_void, result: isize) {
     // SAFETY: the caller's promise.
     unsafe { context.byte_add(REGISTERS).cast::<isize>().write(result) };
+}
+
+/// How many registers tables for unwinding know: x0 to x30 and the stack pointer. By DWARF's numbers, as below.
+pub const UNWIND_REGISTERS: usize = 32;
+/// The stack pointer.
+pub const UNWIND_STACK: usize = 31;
+/// The frame pointer, and where a call returns to.
+const UNWIND_FRAME: usize = 29;
+const UNWIND_LINK: usize = 30;
+
+/// The registers at the place where a signal came.
+///
+/// # Safety
+/// As [`trapped_arguments`].
+pub unsafe fn trapped_registers(context: *const c_void) -> Registers {
+    // SAFETY: the caller's promise; words of the structure, which has the stack pointer and the place behind x30.
+    let word = |n: usize| unsafe { context.byte_add(REGISTERS + 8 * n).cast::<usize>().read() };
+    let mut registers = Registers::at(word(UNWIND_REGISTERS));
+    for n in 0..UNWIND_REGISTERS {
+        registers.set(n, Some(word(n)));
+    }
+    registers
+}
+
+/// The registers of a caller that tell the way, when a call returns to it: frame pointer and place. Where its stack ends is not told: its
+/// frame pointer must tell the way.
+#[derive(Clone, Copy)]
+pub struct Caller([usize; 2]);
+
+impl Caller {
+    pub fn registers(self) -> Registers {
+        let Caller([frame, pc]) = self;
+        Registers::at(pc).with(UNWIND_FRAME, frame)
+    }
+}
+
+/// Whoever called the function into which this is inlined. That function has a frame pointer, as for [`callers_frame`].
+#[inline(always)]
+pub fn caller() -> Caller {
+    let (frame, pc): (usize, usize);
+    // SAFETY: reads what the function itself put there.
+    unsafe {
+        asm!("ldp {}, {}, [x29]", out(reg) frame, out(reg) pc, options(nostack, preserves_flags, readonly));
+    }
+    Caller([frame, pc])
+}
+
+/// Makes registers at the entry of a function those of its caller, where the call returns to. `read` gives words of memory.
+pub fn return_at_entry(registers: &mut Registers, _: impl FnOnce(usize) -> Option<usize>) -> bool {
+    let link = registers.get(UNWIND_LINK);
+    registers.pc = link.unwrap_or(0);
+    link.is_some()
 }
 
 /// Which signals are blocked when a signal handler has returned: a word of what it was given.

@@ -1,6 +1,7 @@
 //! What only assembly can say, for x86-64: a system call, an address that may be missing, bulk memory.
 //! A port is one more file like this one.
 
+use crate::registers::Registers;
 use core::arch::{asm, naked_asm};
 use core::ffi::c_void;
 
@@ -258,6 +259,67 @@ pub unsafe fn trapped_arguments(context: *mut c_void) -> [usize; 6] {
 pub unsafe fn set_trapped_result(context: *mut c_void, result: isize) {
     // SAFETY: the caller's promise.
     unsafe { context.byte_add(RESULT).cast::<isize>().write(result) };
+}
+
+/// How many registers tables for unwinding know: the general ones, and one for the return address. By DWARF's numbers, as below.
+pub const UNWIND_REGISTERS: usize = 17;
+/// The stack pointer.
+pub const UNWIND_STACK: usize = 7;
+/// The frame pointer, where a function has one.
+const UNWIND_FRAME: usize = 6;
+
+/// Where the kernel's `ucontext` has them.
+const TRAPPED: [usize; UNWIND_REGISTERS] =
+    [144, 136, 152, 128, 112, 104, 120, 160, 40, 48, 56, 64, 72, 80, 88, 96, 168];
+
+/// The registers at the place where a signal came.
+///
+/// # Safety
+/// As [`trapped_arguments`].
+pub unsafe fn trapped_registers(context: *const c_void) -> Registers {
+    // SAFETY: the caller's promise; words of the structure.
+    let values = TRAPPED.map(|at| unsafe { context.byte_add(at).cast::<usize>().read() });
+    let [.., pc] = values;
+    Registers::new(pc, values)
+}
+
+/// The registers of a caller that tell the way, when a call returns to it: frame pointer, place, stack pointer.
+#[derive(Clone, Copy)]
+pub struct Caller([usize; 3]);
+
+impl Caller {
+    pub fn registers(self) -> Registers {
+        let Caller([frame, pc, stack]) = self;
+        Registers::at(pc).with(UNWIND_FRAME, frame).with(UNWIND_STACK, stack)
+    }
+}
+
+/// Whoever called the function into which this is inlined. That function has a frame pointer, as for [`callers_frame`].
+#[inline(always)]
+pub fn caller() -> Caller {
+    let (frame, pc, stack): (usize, usize, usize);
+    // SAFETY: reads what the function itself put there, and what its caller did.
+    unsafe {
+        asm!(
+            "mov {frame}, [rbp]",
+            "mov {pc}, [rbp + 8]",
+            "lea {stack}, [rbp + 16]",
+            frame = out(reg) frame,
+            pc = out(reg) pc,
+            stack = out(reg) stack,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    Caller([frame, pc, stack])
+}
+
+/// Makes registers at the entry of a function those of its caller, where the call returns to. `read` gives words of memory.
+pub fn return_at_entry(registers: &mut Registers, read: impl FnOnce(usize) -> Option<usize>) -> bool {
+    let Some(stack) = registers.get(UNWIND_STACK) else { return false };
+    let Some(pc) = read(stack) else { return false };
+    registers.pc = pc;
+    registers.set(UNWIND_STACK, Some(stack.wrapping_add(8)));
+    true
 }
 
 /// Which signals are blocked when a signal handler has returned: a word of what it was given.

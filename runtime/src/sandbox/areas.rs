@@ -2,7 +2,8 @@
 //!
 //! The kernel is asked for one area at a time where it can be (Linux 6.11); else its table is read. Works on small stacks.
 
-use super::mappings::{for_each_line, hex};
+use super::mappings::hex;
+use crate::maps;
 use crate::sys::{Errno, File, Open, Result, call};
 use linux_raw_sys::general::{self as k, procmap_query as Query, procmap_query_flags as Flag};
 
@@ -108,13 +109,13 @@ impl Areas {
     fn read(&self, mut f: impl FnMut(&Area)) -> Result<()> {
         let mut room = [0; 1024];
         self.file.rewind()?;
-        for_each_line(&self.file, &mut room, |line| {
+        let listed = maps::for_each_line(&self.file, &mut room, |line| {
             if let Some(area) = of_line(line) {
                 f(&area);
             }
             Ok(())
-        })
-        .map_err(|_| Errno::INVALID)
+        });
+        listed.unwrap_or(Err(Errno::INVALID))
     }
 }
 

@@ -71,6 +71,16 @@ pub fn wait(process: isize, options: u32) -> Result<Option<Ended>> {
     Ok((result != 0).then_some(Ended { status, cpu_ns }))
 }
 
+/// Whether a child has ended; it can still be waited for.
+pub fn has_ended(process: u32) -> bool {
+    let mut info = [0_u64; 16];
+    let options = k::WEXITED | k::WNOHANG | k::WNOWAIT;
+    let arguments = [k::P_PID as usize, process as usize, info.as_mut_ptr().addr(), options as usize, 0, 0];
+    // SAFETY: writes a siginfo, which has 128 bytes.
+    let result = unsafe { call(k::__NR_waitid, arguments) };
+    result.is_err() || info.iter().any(|word| *word != 0)
+}
+
 /// Sets a limit, not above what is allowed.
 pub fn set_limit(resource: u32, soft: u64, hard: u64) -> Result<()> {
     let mut now = [u64::MAX; 2];

@@ -4,6 +4,7 @@
 
 use super::kernel;
 use super::outcome::Reason;
+use crate::maps;
 use crate::sys::{self, File, Open};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use linux_raw_sys::general as k;
@@ -53,7 +54,7 @@ pub fn make_private(except: usize) -> Result<(), Reason> {
     let mut pieces = [Piece::default(); MOST_PIECES];
     let mut count = 0;
     let mut total = 0_usize;
-    for_each_line_of_table(|line| {
+    for_each_line(|line| {
         match read(line) {
             Line::Shared(piece) if piece.start <= except && except < piece.end => {}
             Line::Shared(piece) if is_left_out(&piece) => {
@@ -102,35 +103,9 @@ fn copy(piece: &Piece) -> Result<(), Reason> {
 }
 
 /// Hands each line of the table to `f`.
-fn for_each_line_of_table(f: impl FnMut(&[u8]) -> Result<(), Reason>) -> Result<(), Reason> {
+fn for_each_line(f: impl FnMut(&[u8]) -> Result<(), Reason>) -> Result<(), Reason> {
     let file = File::open(c"/proc/self/maps", Open::Read).map_err(|_| Reason::NoProc)?;
-    for_each_line(&file, &mut [0; 8192], f)
-}
-
-/// Hands each line of a file to `f`. `input` is room for the longest.
-pub fn for_each_line(
-    file: &File,
-    input: &mut [u8],
-    mut f: impl FnMut(&[u8]) -> Result<(), Reason>,
-) -> Result<(), Reason> {
-    let mut filled = 0;
-    loop {
-        let n = input.get_mut(filled..).map(|room| file.read(room)).ok_or(Reason::NoProc)?;
-        let n = n.map_err(|_| Reason::NoProc)?;
-        if n == 0 {
-            // A line that does not fit must not be taken for the end.
-            return if filled == 0 { Ok(()) } else { Err(Reason::NoProc) };
-        }
-        filled += n;
-        let mut start = 0;
-        while let Some(rest) = input.get(start..filled) {
-            let Some(length) = rest.iter().position(|b| *b == b'\n') else { break };
-            f(rest.get(..length).unwrap_or_default())?;
-            start += length + 1;
-        }
-        input.copy_within(start.min(filled)..filled, 0);
-        filled -= start.min(filled);
-    }
+    maps::for_each_line(&file, &mut [0; 8192], f).unwrap_or(Err(Reason::NoProc))
 }
 
 /// Reads `start-end perms offset device inode   /path`.
@@ -179,7 +154,7 @@ mod tests {
     #[test]
     fn the_table_of_this_process_is_read_to_its_end() {
         let mut lines = 0;
-        for_each_line_of_table(|line| {
+        for_each_line(|line| {
             lines += 1;
             assert!(line.contains(&b'-'));
             Ok(())

@@ -1,6 +1,7 @@
 //! What a test tells its supervisor: a few words of memory that both have. Each word of it is guarded by a number that is different
 //! for each test: one that writes wildly does not come to a verdict by that.
 
+use super::account::{self, Paper};
 use super::outcome::{Missing, Reason};
 use crate::sys::{self, Result};
 use core::ptr;
@@ -32,9 +33,11 @@ pub struct Note {
     state: AtomicU64,
     details: [AtomicU64; 2],
     missing: AtomicU64,
+    /// What else it says, if it did not pass.
+    pub paper: Paper,
 }
 
-/// Bytes that are mapped for a note: a page, whatever its size here.
+/// Bytes that are mapped for a note. A test that passes uses its first page only.
 pub const LENGTH: usize = size_of::<Note>();
 
 /// The note of this process, if it is a test, and its number.
@@ -56,6 +59,8 @@ pub fn map(number: u64) -> Result<*mut Note> {
 pub fn adopt(note: *mut Note, number: u64) {
     NUMBER.store(number, SeqCst);
     NOTE.store(note, SeqCst);
+    // SAFETY: no access, only the address of a part.
+    account::adopt(unsafe { &raw mut (*note).paper });
 }
 
 fn mine() -> Option<&'static Note> {

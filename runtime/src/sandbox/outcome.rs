@@ -1,5 +1,6 @@
 //! What can become of a test.
 
+use super::account::Account;
 use super::calls;
 use crate::text::Text;
 
@@ -201,6 +202,11 @@ pub struct Report<'a> {
     /// The end of what it wrote to standard output and error.
     pub output: &'a [u8],
     pub missing: Missing,
+    /// The id of the program's thread that was copied, and its name.
+    pub thread: u32,
+    pub thread_name: &'a [u8],
+    /// What it says of how it ended.
+    pub account: Account<'a>,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! The slots lie in memory that a fork of the program gets empty: the program's children are nobody's supervisors' parents. A
 //! supervisor that has ended is a zombie until the next test begins; there are never more of them than slots.
 
+use super::account::Account;
 use super::note::{self, Note};
 use super::outcome::{Missing, Outcome, Reason, Report};
 use super::projection::Outside;
@@ -286,6 +287,9 @@ impl Slot {
                 left_out: start.outside.bytes(),
                 output: &[],
                 missing: Missing::OUTPUT,
+                thread: start.thread,
+                thread_name: &[],
+                account: Account::NONE,
             };
             (start.finish)(&start.job, &report);
         }

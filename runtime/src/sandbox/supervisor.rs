@@ -3,6 +3,7 @@
 //! In: a [`Slot`]. Out: one call of its `finish`. It has the program's memory and the thread pointer of the thread that made it, which
 //! soon runs again: so it uses neither libc nor thread-locals, and of the program's memory only what is ours.
 
+use super::account::{self, Account};
 use super::confine::{self, Plan};
 use super::hang::{self, Hang};
 use super::note::{self, Note, State};
@@ -50,10 +51,13 @@ struct Test {
     note: *mut Note,
     number: u64,
     capture: Option<File>,
+    /// What the program's thread is called.
+    thread_name: [u8; 16],
 }
 
 /// Forks the test. Does not return there.
 fn fork(slot: &Slot, start: &Start, saved: usize) -> Result<Test> {
+    let thread_name = account::thread_name();
     kernel::set_name(NAME);
     let _ = kernel::control(prctl::PR_SET_CHILD_SUBREAPER, 1);
     // If the program ignores it, children vanish without a word.
@@ -67,7 +71,7 @@ fn fork(slot: &Slot, start: &Start, saved: usize) -> Result<Test> {
     // SAFETY: we have one thread, and so has the copy.
     match unsafe { kernel::fork() }? {
         0 => confine::enter(&plan),
-        process => Ok(Test { process: process as u32, note, number, capture }),
+        process => Ok(Test { process: process as u32, note, number, capture, thread_name }),
     }
 }
 
@@ -105,7 +109,6 @@ fn watch(slot: &Slot, start: &Start, test: &Test, forked: u64) {
     let wall_ns = sys::monotonic_time().saturating_sub(forked);
     // SAFETY: mapped by us.
     let said = note::read(unsafe { &*test.note }, test.number);
-    slot.unmap_note();
     let mut missing = said.map_or(Missing::default(), |(_, _, missing)| missing);
     if missing.has(Missing::SECCOMP) {
         kill_descendants(test.process);
@@ -129,6 +132,11 @@ fn watch(slot: &Slot, start: &Start, test: &Test, forked: u64) {
         }
         outcome => outcome,
     };
+    let has_passed = outcome == Outcome::Pass;
+    if has_passed {
+        // Now, not when it is reported: the program's threads may keep the kernel from it for long, and the slot is taken until then.
+        slot.unmap_note();
+    }
     let own_stall = forked.saturating_sub(start.started);
     let report = Report {
         outcome,
@@ -141,9 +149,16 @@ fn watch(slot: &Slot, start: &Start, test: &Test, forked: u64) {
         left_out: start.outside.bytes(),
         output,
         missing,
+        thread: start.thread,
+        thread_name: test.thread_name.split(|b| *b == 0).next().unwrap_or_default(),
+        // SAFETY: the test is dead, and what it says is unmapped below.
+        account: if has_passed { Account::NONE } else { unsafe { Account::of(&(*test.note).paper) } },
     };
     slot.set_reported();
     (start.finish)(&start.job, &report);
+    if !has_passed {
+        slot.unmap_note();
+    }
 }
 
 /// Waits for a process. If it has to be killed, gives what that means.
@@ -174,9 +189,24 @@ fn wait(process: u32, deadline: u64) -> (Option<Outcome>, kernel::Ended) {
         }
         pause = pause.saturating_mul(2).min(LAST_LOOK);
     };
+    if matches!(outcome, Outcome::Timeout | Outcome::Environment(Reason::Lock)) {
+        tell_place(process);
+    }
     kernel::kill(process as isize, k::SIGKILL);
     let unknown = kernel::Ended { status: 0, cpu_ns: 0 };
     (Some(outcome), kernel::wait(process as isize, 0).ok().flatten().unwrap_or(unknown))
+}
+
+/// So long a test has to say where it is when its time is up.
+const LAST_WORDS: u64 = 100_000_000;
+
+/// Lets a test that is late say where it is, by the signal that also comes when its CPU time is used up. It need not obey.
+fn tell_place(process: u32) {
+    kernel::kill(process as isize, k::SIGXCPU);
+    let until = sys::monotonic_time().saturating_add(LAST_WORDS);
+    while !kernel::has_ended(process) && sys::monotonic_time() < until {
+        signals::wait(signals::only(k::SIGCHLD), LAST_WORDS / 10);
+    }
 }
 
 /// What the end of a process and what it said make together.

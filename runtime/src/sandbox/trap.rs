@@ -3,6 +3,7 @@
 //! A system call that is refused ends the test with the reason. One that opens or changes a file by its path is made here, where it
 //! can be seen what Landlock refuses: that ends the test too, while other errors are the test's to handle.
 
+use super::account;
 use super::calls::{self, Opening};
 use super::descriptors::is_harmless;
 use super::filter::Why;
@@ -11,6 +12,7 @@ use super::outcome::Reason;
 use super::signals::{self, DEFAULT, Mask};
 use super::{kernel, landlock, outside};
 use crate::arch;
+use crate::registers::Registers;
 use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
@@ -75,7 +77,7 @@ unsafe fn read_info(info: *const u8) -> (u32, i32, u64, u32) {
 /// What `siginfo` says of a fault where no memory is.
 const NOT_MAPPED: i32 = 1;
 
-unsafe extern "C" fn on_crash(signal: u32, info: *const u8, _: *mut c_void) {
+unsafe extern "C" fn on_crash(signal: u32, info: *const u8, context: *mut c_void) {
     // SAFETY: what the kernel gave us.
     let (_, code, address, _) = unsafe { read_info(info) };
     if kernel::is_out_of_memory() {
@@ -85,15 +87,18 @@ unsafe extern "C" fn on_crash(signal: u32, info: *const u8, _: *mut c_void) {
     let is_unmapped = signal == k::SIGSEGV && code == NOT_MAPPED;
     let state = if is_unmapped { State::Strayed } else { State::Crashed };
     note::tell(state, signal.into(), if has_address { address } else { 0 });
-    kernel::exit(0)
+    // SAFETY: as above.
+    end_at(unsafe { arch::trapped_registers(context) })
 }
 
 /// A fault of a test that lacks memory. Where it lacks none, it is as if we were not there.
-unsafe extern "C" fn on_fault(signal: u32, info: *const u8, _: *mut c_void) {
+unsafe extern "C" fn on_fault(signal: u32, info: *const u8, context: *mut c_void) {
     // SAFETY: what the kernel gave us.
     let (_, code, address, _) = unsafe { read_info(info) };
     if code > 0 && outside::is_outside(address as usize) {
-        refuse(Reason::Outside(address));
+        note::tell_reason(Reason::Outside(address));
+        // SAFETY: as above.
+        end_at(unsafe { arch::trapped_registers(context) });
     }
     let [a, b, c, d] = &BEFORE;
     let before = [a, b, c, d].map(|word| word.load(Relaxed));
@@ -106,8 +111,9 @@ unsafe extern "C" fn on_fault(signal: u32, info: *const u8, _: *mut c_void) {
     }
 }
 
-fn refuse(reason: Reason) -> ! {
-    note::tell_reason(reason);
+/// Ends the test, of which is told what became of it, and says where it was.
+fn end_at(place: Registers) -> ! {
+    account::tell_stacks(Some(place));
     kernel::exit(0)
 }
 
@@ -115,10 +121,16 @@ unsafe extern "C" fn on_trap(signal: u32, info: *const u8, context: *mut c_void)
     const BY_FILTER: i32 = 1;
     // SAFETY: what the kernel gave us.
     let ((why, code, _, number), a) = unsafe { (read_info(info), arch::trapped_arguments(context)) };
+    // SAFETY: as above.
+    let place = || unsafe { arch::trapped_registers(context) };
     if code != BY_FILTER {
         note::tell(State::Crashed, signal.into(), 0);
-        kernel::exit(0);
+        end_at(place());
     }
+    let refuse = |reason: Reason| -> ! {
+        note::tell_reason(reason);
+        end_at(place())
+    };
     let result = if why == Why::Descriptor as u32 {
         let descriptor = if number == k::__NR_mmap { a[4] } else { a[0] };
         refuse(Reason::Descriptor(descriptor as u32))

@@ -5,7 +5,8 @@ use super::desks::{self, Own};
 use super::fingerprint::{self, State};
 use super::flights::Flight;
 use super::settings::Policy;
-use super::{Module, budget, finish, module, tell_strange, units};
+use super::{Module, budget, finish, module, tell_strange, units, values};
+use crate::arch::Caller;
 use crate::sandbox::{self, Job, Keep, Side};
 use crate::sys;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -26,11 +27,20 @@ struct Call<'a> {
     state: Option<State>,
     /// Its arguments, or its state; none if they are not known any more.
     words: Option<&'a [u64]>,
+    /// Its code.
+    caller: Caller,
 }
 
 /// A unit is called: what its code is to do. `room` has these words, and, if the unit has tests for when it returns, room for
 /// [`DUE_WORDS`].
-pub fn call(record: &'static StateRecord, number: u32, room: *mut u64, count: usize, hits: *mut u32) -> i32 {
+pub fn call(
+    record: &'static StateRecord,
+    number: u32,
+    room: *mut u64,
+    count: usize,
+    hits: *mut u32,
+    caller: Caller,
+) -> i32 {
     if sandbox::is_test() {
         return 0;
     }
@@ -52,7 +62,7 @@ pub fn call(record: &'static StateRecord, number: u32, room: *mut u64, count: us
     for test in all.clone().filter(|_| !is_counted) {
         module.tallies.add(test, Tally::Calls, 1);
     }
-    let call = Call { module, number, unit, desk, state, words: Some(words) };
+    let call = Call { module, number, unit, desk, state, words: Some(words), caller };
     let policy = module.settings.policy;
     match (policy, first_new, state) {
         (Policy::Never, ..) => 0,
@@ -216,7 +226,10 @@ impl Call<'_> {
         for copy in 0..copies as usize {
             match self.split(test, flight.number(copy)) {
                 Side::Host => {}
-                Side::Test => return Side::Test,
+                Side::Test => {
+                    self.introduce();
+                    return Side::Test;
+                }
                 other => {
                     self.module.tallies.add(test, Tally::Skipped, 1);
                     (copy..copies as usize).for_each(|_| flight.abandon());
@@ -226,6 +239,22 @@ impl Call<'_> {
         }
         self.module.tallies.add(test, Tally::Started, 1);
         Side::Host
+    }
+
+    /// In the copy: who called, and with what, to be told if the test does not pass.
+    fn introduce(&self) {
+        sandbox::set_caller(self.caller);
+        if !self.module.settings.values {
+            return;
+        }
+        match (self.state, self.words) {
+            (Some(state), _) if self.unit.exact > 0 => values::tell_state(self.unit, state),
+            // SAFETY: what the pass wrote stays while its module's code runs.
+            (_, Some(arguments)) if self.unit.exact == 0 => unsafe {
+                values::tell(self.module.record(), self.number, arguments);
+            },
+            _ => {}
+        }
     }
 
     /// Starts a copy of the process, when there is room for it.
@@ -257,7 +286,7 @@ fn is_sampled(of: u64) -> bool {
 }
 
 /// A unit returns, and tests are due. Which of them is to be run, from 1, if this is the copy for it; else 0.
-pub fn after(record: &'static StateRecord, number: u32, room: *const u64) -> i32 {
+pub fn after(record: &'static StateRecord, number: u32, room: *const u64, caller: Caller) -> i32 {
     if sandbox::is_test() {
         return 0;
     }
@@ -273,7 +302,7 @@ pub fn after(record: &'static StateRecord, number: u32, room: *const u64) -> i32
         2 => Some(State::Wide(u128::from(high) << 64 | u128::from(low))),
         _ => None,
     };
-    let call = Call { module, number, unit, desk, state, words: None };
+    let call = Call { module, number, unit, desk, state, words: None, caller };
     for which in (0..unit.tests.min(64)).filter(|which| due >> which & 1 == 1) {
         if call.start(unit.first + which) == Side::Test {
             return which as i32 + 1;

@@ -135,9 +135,9 @@ impl Pointers {
     }
 }
 
-struct Work<'a> {
+pub(super) struct Work<'a> {
     record: &'a StateRecord,
-    sets: Sets<'a>,
+    pub(super) sets: Sets<'a>,
     arguments: &'a [u64],
     process: u32,
     ranges: [Range; RANGES],
@@ -151,7 +151,7 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     /// # Safety
     /// As [`state`].
-    unsafe fn new(record: &'a StateRecord, arguments: &'a [u64]) -> Work<'a> {
+    pub(super) unsafe fn new(record: &'a StateRecord, arguments: &'a [u64]) -> Work<'a> {
         Work {
             record,
             // SAFETY: the caller's promise.
@@ -198,29 +198,39 @@ impl<'a> Work<'a> {
     /// Adds the pieces of memory of a set; returns how many there are by now.
     fn collect(&mut self, set: u32) -> Option<usize> {
         for n in 0..self.sets.unit(set)?.places {
-            let place = self.sets.place(set, n)?;
-            if self.is_foreign(place.path)? {
-                continue;
-            }
-            if let Path::Global(global) = self.sets.path(place.path)?
-                && !matches!((place.offset, place.extent), (Offset::At(_), Extent::Bytes(_) | Extent::Text))
-            {
-                // All of it: its size is known.
-                let size = self.sets.global(global)?.1;
-                let start = self.global(global)?;
-                self.add(start, usize::try_from(size).ok().filter(|s| *s > 0)?)?;
-                continue;
-            }
-            let Offset::At(at) = place.offset else { return None };
-            let mut pointers = Pointers::new();
-            self.pointers(place.path, &mut pointers)?;
-            for pointer in pointers.all() {
-                let start = pointer.wrapping_add_signed(at as isize);
-                let length = self.length(place.extent, start)?;
-                self.add(start, length)?;
-            }
+            self.pieces(set, n, |work, start, length| work.add(start, length))?;
         }
         Some(self.count)
+    }
+
+    /// Hands the pieces of memory that the n-th place of a set stands for to `each`.
+    pub(super) fn pieces(
+        &mut self,
+        set: u32,
+        n: u32,
+        mut each: impl FnMut(&mut Self, usize, usize) -> Option<()>,
+    ) -> Option<()> {
+        let place = self.sets.place(set, n)?;
+        if self.is_foreign(place.path)? {
+            return Some(());
+        }
+        if let Path::Global(global) = self.sets.path(place.path)?
+            && !matches!((place.offset, place.extent), (Offset::At(_), Extent::Bytes(_) | Extent::Text))
+        {
+            // All of it: its size is known.
+            let size = self.sets.global(global)?.1;
+            let start = self.global(global)?;
+            return each(self, start, usize::try_from(size).ok().filter(|s| *s > 0)?);
+        }
+        let Offset::At(at) = place.offset else { return None };
+        let mut pointers = Pointers::new();
+        self.pointers(place.path, &mut pointers)?;
+        for pointer in pointers.all() {
+            let start = pointer.wrapping_add_signed(at as isize);
+            let length = self.length(place.extent, start)?;
+            each(self, start, length)?;
+        }
+        Some(())
     }
 
     /// Whether a path begins at what is the library's own, or is output: sets take that for no state.

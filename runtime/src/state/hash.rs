@@ -39,16 +39,17 @@ impl Hash {
     }
 }
 
+/// The hash of a few words.
+pub fn of(words: &[u64]) -> u128 {
+    let mut hash = Hash::new();
+    words.iter().for_each(|w| hash.word(*w));
+    hash.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::HashSet;
-
-    fn of(words: &[u64]) -> u128 {
-        let mut hash = Hash::new();
-        words.iter().for_each(|w| hash.word(*w));
-        hash.finish()
-    }
 
     #[test]
     fn small_differences_give_other_hashes_in_both_halves() {

@@ -2,7 +2,7 @@
 
 use super::{calls, compare};
 use crate::define::define_hooks;
-use crate::{run, sandbox};
+use crate::{arch, run, sandbox};
 use unseen_abi::state::StateRecord;
 
 unseen_abi::for_each_state_hook!(define_hooks);
@@ -22,15 +22,18 @@ mod answer {
         super::super::leave_module(record);
     }
 
+    #[inline(always)]
     pub fn call(record: *const StateRecord, unit: i32, words: usize, count: i32, hits: usize) -> i32 {
         // SAFETY: as above; the code that calls is the module's own.
         let Some(record) = (unsafe { record.as_ref() }) else { return 0 };
-        calls::call(record, unit as u32, words as *mut u64, count as usize, hits as *mut u32)
+        calls::call(record, unit as u32, words as *mut u64, count as usize, hits as *mut u32, arch::caller())
     }
 
+    #[inline(always)]
     pub fn after(record: *const StateRecord, unit: i32, words: usize) -> i32 {
         // SAFETY: as above.
-        unsafe { record.as_ref() }.map_or(0, |record| calls::after(record, unit as u32, words as *const u64))
+        let Some(record) = (unsafe { record.as_ref() }) else { return 0 };
+        calls::after(record, unit as u32, words as *const u64, arch::caller())
     }
 
     pub fn compare(record: *const StateRecord, unit: i32, words: usize, count: i32) {

@@ -20,9 +20,10 @@ mod hooks;
 mod projections;
 mod settings;
 mod units;
+mod values;
 
 use crate::run::Run;
-use crate::sandbox::{self, Fail, Job, Outcome, Reason, Report};
+use crate::sandbox::{self, Fail, Job, Outcome, Part, Reason, Report};
 use crate::scratch::Scratch;
 use crate::seen::{Narrow, Seen, Wide};
 use crate::tallies::{self, Tallies};
@@ -296,7 +297,7 @@ fn tell_strange(module: &Module, test: u32, state: State, is_rescued: bool, befo
         return;
     }
     let text = if is_rescued { &b"strange rescued"[..] } else { b"strange" };
-    append(module, test, Some(state), 0, &[], |out| out.bytes(text));
+    append(module, test, Some(state), None, |out| out.bytes(text));
 }
 
 /// The signal by which `abort` ends a process.
@@ -304,15 +305,14 @@ const ABORT: u32 = 6;
 
 /// Appends what became of a test to the event log.
 fn tell(module: &Module, test: u32, state: Option<State>, came_to: Outcome, report: &Report<'_>) {
-    append(module, test, state, report.missing.0, report.output, |text| outcome(text, came_to));
+    append(module, test, state, Some(report), |text| outcome(text, came_to));
 }
 
 fn append(
     module: &Module,
     test: u32,
     state: Option<State>,
-    missing: u32,
-    output: &[u8],
+    report: Option<&Report<'_>>,
     outcome: impl FnOnce(Text<'_>) -> Text<'_>,
 ) {
     let (Some(run), Ok(mut scratch)) = (run::decided(), Scratch::map()) else { return };
@@ -323,13 +323,22 @@ fn append(
         let text = outcome(text).bytes(b"\0");
         let text = match state {
             None => text,
-            Some(State::Narrow(state)) => text.hex_bytes(&state.to_be_bytes()),
-            Some(State::Wide(state)) => text.hex_bytes(&state.to_be_bytes()),
+            // A state of a few bytes is these bytes: values, which are not to be read in a log.
+            Some(State::Narrow(state)) => text.hex_bytes(&hash::of(&[state]).to_be_bytes()),
+            Some(State::Wide(state)) => text.hex_bytes(&hash::of(&[state as u64, (state >> 64) as u64]).to_be_bytes()),
         };
-        let text = text.bytes(b"\0").decimal(missing.into()).bytes(b"\0");
-        // The log's fields are separated by zero bytes.
-        output.iter().filter(|b| **b != 0).fold(text, |text, byte| text.bytes(&[*byte]))
+        let text = text.bytes(b"\0").decimal(report.map_or(0, |report| report.missing.0).into()).bytes(b"\0");
+        let Some(report) = report else { return text };
+        let text = plain(text, report.output).bytes(b"\0").decimal(report.thread.into()).bytes(b"\0");
+        let text = plain(text, report.thread_name);
+        let parts = [Part::Modules, Part::Callers, Part::Place, Part::Arguments, Part::Values];
+        parts.iter().fold(text, |text, part| plain(text.bytes(b"\0"), report.account.part(*part)))
     });
+}
+
+/// Without zero bytes, which separate the log's fields.
+fn plain<'a>(text: Text<'a>, bytes: &[u8]) -> Text<'a> {
+    bytes.split(|b| *b == 0).fold(text, |text, piece| text.bytes(piece))
 }
 
 fn outcome(text: Text<'_>, outcome: Outcome) -> Text<'_> {

@@ -28,6 +28,8 @@ pub struct Settings {
     pub sample: u64,
     /// What tests may cost, in parts of [`budget::WHOLE`]; 0 is no limit.
     pub budget: u64,
+    /// Whether values may be told: of arguments, and of what units read.
+    pub values: bool,
 }
 
 /// Reads it.
@@ -38,9 +40,9 @@ pub fn read() -> Settings {
 
 fn from_variables(variables: &mut dyn Iterator<Item = &[u8]>, strict: bool) -> Settings {
     let limits = Limits { deadline_ns: 0, cpu_seconds: 0, memory_bytes: 1 << 30, at_once: 4, strict };
-    let mut settings = Settings { policy: Policy::Unseen, limits, seen_bytes: 0, sample: 1, budget: 0 };
+    let mut settings = Settings { policy: Policy::Unseen, limits, seen_bytes: 0, sample: 1, budget: 0, values: false };
     let (mut policy, mut seconds, mut at_once, mut seen) = (None, None, None, None);
-    let (mut sample, mut share) = (None, None);
+    let (mut sample, mut share, mut values) = (None, None, None);
     for variable in variables {
         // The first definition counts, as for `getenv`.
         policy = policy.or(value(variable, &options::POLICY));
@@ -49,6 +51,7 @@ fn from_variables(variables: &mut dyn Iterator<Item = &[u8]>, strict: bool) -> S
         seen = seen.or(value(variable, &options::SEEN_BYTES));
         sample = sample.or(value(variable, &options::SAMPLE));
         share = share.or(value(variable, &options::BUDGET));
+        values = values.or(value(variable, &options::VALUES));
     }
     settings.policy = match policy {
         Some(b"always") => Policy::Always,
@@ -64,6 +67,7 @@ fn from_variables(variables: &mut dyn Iterator<Item = &[u8]>, strict: bool) -> S
     settings.seen_bytes = or(seen, 0);
     settings.sample = or(sample, 1);
     settings.budget = share.and_then(percent).unwrap_or(0);
+    settings.values = values == Some(b"on");
     settings
 }
 
@@ -93,18 +97,24 @@ mod tests {
     fn what_is_not_set_or_not_understood_is_as_always() {
         let settings = of(&["UNSEEN_POLICY=sometimes", "UNSEEN_TEST_SECONDS=x", "UNSEEN_TESTS_AT_ONCE=0"]);
         assert_eq!((settings.policy, settings.limits.deadline_ns), (Policy::Unseen, 10_000_000_000));
-        assert_eq!((settings.limits.at_once, settings.seen_bytes), (4, 0));
+        assert_eq!((settings.limits.at_once, settings.seen_bytes, settings.values), (4, 0, false));
         assert_eq!((settings.sample, settings.budget), (1, 0));
         assert_eq!(of(&["UNSEEN_BUDGET=much", "UNSEEN_SAMPLE=0"]).budget, 0);
+        assert!(!of(&["UNSEEN_VALUES=yes", "UNSEEN_VALUES=on"]).values, "only what was meant, and the first");
     }
 
     #[test]
     fn what_is_set_counts() {
-        let variables =
-            ["UNSEEN_POLICY=always", "UNSEEN_TEST_SECONDS=3", "UNSEEN_TESTS_AT_ONCE=7", "UNSEEN_SEEN_BYTES=100"];
+        let variables = [
+            "UNSEEN_POLICY=always",
+            "UNSEEN_TEST_SECONDS=3",
+            "UNSEEN_TESTS_AT_ONCE=7",
+            "UNSEEN_SEEN_BYTES=100",
+            "UNSEEN_VALUES=on",
+        ];
         let settings = of(&variables);
         assert_eq!((settings.policy, settings.limits.cpu_seconds), (Policy::Always, 3));
-        assert_eq!((settings.limits.at_once, settings.seen_bytes), (7, 100));
+        assert_eq!((settings.limits.at_once, settings.seen_bytes, settings.values), (7, 100, true));
         assert_eq!(of(&["UNSEEN_POLICY=watch"]).policy, Policy::Watch);
         for (text, parts) in [("1%", 1000), ("1", 1000), ("0.5%", 500), ("0.05", 50), ("12.25%", 12_250), ("0%", 1)] {
             assert_eq!(of(&[&format!("UNSEEN_BUDGET={text}")]).budget, parts, "{text}");

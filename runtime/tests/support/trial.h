@@ -27,8 +27,14 @@ struct report {
   uint64_t address, wall_ns, cpu_ns, stall_ns, left_out;
   uint32_t supervisor, output_length;
   char why[128], output[512];
+  uint32_t thread;
+  char thread_name[16], modules[1024], callers[1024], place[1024];
 };
 enum { HOST, TEST, BUSY, FAILED };
+#ifdef __cplusplus
+extern "C" {
+#define _Noreturn [[noreturn]]
+#endif
 int __unseen_trial_split(const struct limits *, uint32_t, const char *);
 struct range {
   const volatile void *start;
@@ -42,6 +48,11 @@ const struct report *__unseen_trial_report(uint32_t);
 uint32_t __unseen_trial_count(uint32_t);
 void __unseen_trial_end_all(void);
 void __unseen_trial_crash(uint32_t);
+int __unseen_trial_walk(uint64_t *, uint32_t);
+int __unseen_trial_walk_trapped(const void *, uint64_t *, uint32_t);
+#ifdef __cplusplus
+}
+#endif
 
 static struct limits limits = {5000000000ull, 5, 256ull << 20, 4, 1};
 static char scratch[512];

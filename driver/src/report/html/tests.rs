@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use super::{escape, pictures};
 use crate::calendar;
-use crate::report::many;
 use crate::report::tests::cells::percent;
 use crate::report::tests::failures::{self, Group};
 use crate::report::tests::{COSTS, OUTCOMES, costs, outcomes, summary};
+use crate::report::{accounts, many};
 use crate::study::sources::Spot;
 use crate::study::tests::{Failure, Findings, Numbers, Unit};
 
@@ -94,6 +94,10 @@ fn failure(group: &Group<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</dl>")?;
     if !first.output.is_empty() {
         writeln!(out, "<pre>{}</pre>", escape(first.output.trim_end()))?;
+    }
+    let account = accounts::lines(&first.account);
+    if !account.is_empty() {
+        writeln!(out, "<pre>{}</pre>", escape(&account.join("\n")))?;
     }
     if group.others.is_empty() {
         if let Some(more) = group.more(0) {

@@ -1,6 +1,6 @@
 //! What is said of a failure, in every form: one headline, then facts. Failures of one test that ended alike are told together.
 
-use super::super::many;
+use super::super::{accounts, many};
 use crate::calendar;
 use crate::study::sources::Spot;
 use crate::study::tests::{Ending, Failure};
@@ -89,6 +89,10 @@ pub fn in_full(failure: &Failure) -> String {
     }
     if !failure.output.is_empty() {
         text += &format!("\n\n{}", failure.output.trim_end());
+    }
+    let account = accounts::lines(&failure.account);
+    if !account.is_empty() {
+        text += &format!("\n\n{}", account.join("\n"));
     }
     text
 }

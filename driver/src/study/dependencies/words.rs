@@ -27,6 +27,20 @@ impl Words<'_> {
         }
     }
 
+    /// What an item names, and the type of what lies there if that is known.
+    pub fn describe(&self, what: &What) -> (String, Option<u32>) {
+        let ty = match what {
+            What::Param(i) => self.function.params.get(*i as usize).and_then(|p| p.ty),
+            What::Memory(Place { path, offset, extent: Extent::Bytes(n) })
+                if !matches!(self.deps.paths[*path as usize], Path::Reach { .. }) =>
+            {
+                self.inside(&self.pointer(*path), *offset, Some(*n)).ty
+            }
+            What::Memory(_) => None,
+        };
+        (self.what(what), ty)
+    }
+
     fn param(&self, i: u32) -> String {
         match self.function.params.get(i as usize) {
             Some(p) if !p.name.is_empty() => p.name.clone(),
