@@ -57,12 +57,15 @@ fn eight_processes_that_fork_and_are_killed_skip_no_state() {
     let place = Place::new();
     build(&place);
     // Those that are killed print nothing; whoever comes later meets the same states again.
-    place
-        .shell("export UNSEEN_DIR=$PWD/.unseen UNSEEN_RUN=killed; for i in 1 2 3 4 5 6 7 8; do ./program $i 100000000 & done; sleep 1; kill -9 $(jobs -p); wait")
-        .stdout;
+    let start = "for i in 1 2 3 4 5 6 7 8; do ./program $i";
+    let kill = format!(
+        "export UNSEEN_DIR=$PWD/.unseen UNSEEN_RUN=killed; {start} 100000000 & done; sleep 1; kill -9 $(jobs -p)"
+    );
+    place.shell(&kill);
     let half = seen(&place);
-    let out = place.shell("export UNSEEN_DIR=$PWD/.unseen UNSEEN_RUN=all; for i in 1 2 3 4 5 6 7 8; do ./program $i 100000 2 >out.$i & done; wait; cat out.*");
-    let wanted = met(&[out.fine().stdout]);
+    let all =
+        format!("export UNSEEN_DIR=$PWD/.unseen UNSEEN_RUN=all; {start} 100000 2 >out.$i & done; wait; cat out.*");
+    let wanted = met(&[place.shell(&all).fine().stdout]);
     // A run that waits for its tests, and meets what is left.
     place.run("unseen run ./program 9 300000").fine();
     place.run("unseen run ./program 9 300000").fine();
