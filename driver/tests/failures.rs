@@ -325,12 +325,16 @@ static int fails(int a, double b, const struct pair *p, const char *text) {
 }
 UNSEEN_TEST(unit, fails)
 
-/* The state of this one is its argument, and no more. */
-__attribute__((noinline)) int small(int a) { return a; }
+/* The state of this one is its argument and a byte. */
+static unsigned char mode;
+__attribute__((noinline)) int small(int a) { return a + mode; }
 static int small_fails(int a) { return small(a) == 0; }
 UNSEEN_TEST(small, small_fails)
+static int after_fails(int a, int result) { return result == 0; }
+UNSEEN_TEST_AFTER(small, after_fails)
 
-int main(void) {
+int main(int argc, char **argv) {
+  mode = argc + 6;
   struct pair last = {-77001177, 0}, first = {1, &last};
   return unit(1122334455, 2.5, &first, "z") + small(1122334455) == 0;
 }
@@ -346,17 +350,17 @@ int main(void) {
             let failed = failure(&place, "fails");
             let log = log(&place);
             let has = |text: &str| log.windows(text.len()).any(|w| w == text.as_bytes());
-            let magic = ["42e576f7", "270e69fb", "e5beedfe"].map(has);
+            let magic = ["42e576f7", "270e69fb", "e5beedfe", "f776e542"].map(has);
             if allowed != Some("on") {
-                assert_eq!(magic, [false; 3], "{allowed:?}");
+                assert_eq!(magic, [false; 4], "{allowed:?}");
                 assert_eq!((&failed["arguments"], &failed["values"]), (&Value::Null, &Value::Null), "{failed:#}");
                 // Nor in another form.
                 assert!(!has("1122334455") && !has("-77001177"));
                 continue;
             }
-            assert_eq!(magic, [true; 3], "{failed:#}");
-            let shown = |key: &str| -> Vec<String> {
-                let all = failed[key].as_array().unwrap().iter();
+            assert_eq!(magic, [true; 4], "{failed:#}");
+            let shown_of = |failed: &Value, key: &str| -> Vec<String> {
+                let all = failed[key].as_array().unwrap_or_else(|| panic!("{failed:#}")).iter();
                 all.map(|v| {
                     format!(
                         "{}: {} = {}",
@@ -367,6 +371,7 @@ int main(void) {
                 })
                 .collect()
             };
+            let shown = |key: &str| shown_of(&failed, key);
             let arguments = shown("arguments");
             assert_eq!(arguments[..2], ["a: int = 1122334455", "b: double = 2.5"], "{failed:#}");
             assert!(
@@ -377,6 +382,12 @@ int main(void) {
             assert!(values.contains(&"global: unsigned int = 4276993765".into()), "{failed:#}");
             assert!(values.contains(&"p->next->first: int = -77001177".into()), "{failed:#}");
             assert!(values.contains(&"*text: char = 122 'z'".into()), "{failed:#}");
+            for test in ["small_fails", "after_fails"] {
+                let small = failure(&place, test);
+                assert_eq!(shown_of(&small, "arguments"), ["a: int = 1122334455"], "{small:#}");
+                assert_eq!(shown_of(&small, "values"), ["mode: unsigned char = 7"], "{small:#}");
+                assert_eq!(frames(&small["stack"]["callers"])[1].split(' ').next(), Some("main"), "{small:#}");
+            }
             let text = place.run("unseen tests --last").failed(1, &[]).stdout;
             assert!(
                 text.contains("    a = 1122334455\n    b = 2.5\n") && text.contains("    p->next->first = -77001177\n"),

@@ -362,9 +362,10 @@ fn random_house(tests: &[u32], counts: &[Vec<u64>], failures: &[(usize, u8, u8)]
     }));
     let mut next = first;
     let units = tests.iter().enumerate().map(|(function, count)| {
-        let own = (next..next + count).map(|function| Test { function }).collect();
+        let own =
+            (next..next + count).map(|function| Test { function, kind: unseen_abi::state::Kind::Before }).collect();
         next += count;
-        Attached { function: function as u32, tests: own, opaque: String::new() }
+        Attached { function: function as u32, tests: own, opaque: String::new(), reads: Vec::new() }
     });
     let attached = Attachments { id: PROGRAM, units: units.collect() };
     house.write_tested_binary("bin/shape", &[program], &[attached]);

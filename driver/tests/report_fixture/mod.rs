@@ -333,6 +333,7 @@ impl House {
             function,
             tests: tests.iter().map(|t| Test { function: first + t, kind: Kind::Before }).collect(),
             opaque: opaque.into(),
+            reads: Vec::new(),
         };
         let units = vec![unit(0, &[0, 1], ""), unit(3, &[2], ""), unit(2, &[3], "reads the clock")];
         house.write_tested_binary("bin/shape", &[program], &[Attachments { id: PROGRAM, units }]);
