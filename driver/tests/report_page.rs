@@ -228,6 +228,7 @@ fn many_units(count: u32) -> House {
         function: first + 2 * i,
         tests: vec![Test { function: first + 2 * i + 1, kind: Default::default() }],
         opaque: String::new(),
+        reads: Vec::new(),
     };
     let attached = Attachments { id: PROGRAM, units: (0..count).map(unit).collect() };
     house.write_tested_binary("bin/shape", &[program], &[attached]);

@@ -5,7 +5,7 @@ use crate::analysis::state::StatePlan;
 use crate::instrument::access::Hooks;
 use crate::llvm::gates::Gates;
 use crate::llvm::memory::Value;
-use crate::llvm::tests::{Asking, Numbers, demangle};
+use crate::llvm::tests::{Asking, NUMBERS, demangle};
 use crate::llvm::{self, Field, Function, Global, Module};
 use crate::options::Options;
 use crate::plan::Plan;
@@ -274,7 +274,7 @@ pub fn state(module: Module, manifest: &Manifest, plan: &StatePlan, variables: &
         record,
         desks,
         hits,
-        numbers: Numbers::new(),
+        numbers: NUMBERS,
     }
 }
 

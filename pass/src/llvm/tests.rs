@@ -29,22 +29,19 @@ const _: () = assert!(size_of::<Asking>() == 144);
 #[repr(C)]
 pub struct Numbers([u64; 10]);
 
-impl Numbers {
-    pub fn new() -> Numbers {
-        Numbers([
-            size_of::<state::Desk>() as u64,
-            offset_of!(state::Desk, cache) as u64,
-            state::NARROW_PLACES as u64,
-            state::WIDE_PLACES as u64,
-            state::WIDE_WORDS as u64,
-            state::SPREAD,
-            state::HITS.into(),
-            state::DUE_WORDS as u64,
-            i64::from(state::RESCUE) as u64,
-            i64::from(state::AFTER) as u64,
-        ])
-    }
-}
+/// These numbers.
+pub const NUMBERS: Numbers = Numbers([
+    size_of::<state::Desk>() as u64,
+    offset_of!(state::Desk, cache) as u64,
+    state::NARROW_PLACES as u64,
+    state::WIDE_PLACES as u64,
+    state::WIDE_WORDS as u64,
+    state::SPREAD,
+    state::HITS as u64,
+    state::DUE_WORDS as u64,
+    state::RESCUE as i64 as u64,
+    state::AFTER as u64,
+]);
 
 /// Something that is attached to a function. The shim knows this layout.
 #[repr(C)]
