@@ -37,8 +37,11 @@ pub fn spend_hits(hits: u64) {
 /// quarter to others.
 fn wait(share: u64, cost: u64, cpu: u64, spent: u64, modest: bool) -> u64 {
     let share = if modest { share / 4 * 3 } else { share }.max(1);
-    let needed = u128::from(spent.saturating_add(cost)) * u128::from(WHOLE) / u128::from(share);
-    u64::try_from(needed).unwrap_or(u64::MAX).saturating_sub(cpu)
+    let total = spent.saturating_add(cost);
+    // In two parts: nobody but a library can divide 128 bits.
+    let (shares, rest) = (total / share, total % share);
+    let needed = shares.saturating_mul(WHOLE).saturating_add(rest.saturating_mul(WHOLE) / share);
+    needed.saturating_sub(cpu)
 }
 
 /// Whether a test may start. If not, its unit sleeps.
