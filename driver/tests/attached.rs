@@ -307,6 +307,8 @@ fn rust_functions_and_methods_have_tests() {
         assert!(calls == 6 && failed > 0, "{profile}: {found}");
         assert!(found["failures"][0]["output"].as_str().unwrap().contains("pushed behind"), "{found}");
         assert_eq!(counts(&found, "double_is_even", ["calls", "unseen", "passed"]), [6, 3, 3]);
+        assert_eq!(counts(&found, "double", ["calls", "unseen", "passed"]), [6, 3, 3]);
+        assert_eq!(counts(&found, "what_is_popped_was_small", ["calls", "passed"]), [2, 2]);
     }
 }
 

@@ -158,8 +158,14 @@ fn fits(unit: Function, test: Function, kind: What) -> Result<(), String> {
         wanted.extend((0..params.len()).filter(is_result).map(|i| params[i]));
         wanted.extend((!matches!(result.shape(), Shape::Void)).then_some(result));
     }
+    // A struct that is returned in registers is taken in as many.
+    let mut apart = wanted.clone();
+    if kind == What::After && result.shape() == Shape::Struct {
+        apart.pop();
+        apart.extend((0..result.part_count() as u32).map(|i| result.part(i)));
+    }
     let tells = matches!(gives.shape(), Shape::Integer(_) | Shape::Void);
-    if wanted != takes || !tells || more {
+    if (wanted != takes && apart != takes) || !tells || more {
         let list =
             |types: &[_]| types.iter().map(|t: &crate::llvm::memory::Type| t.text()).collect::<Vec<_>>().join(", ");
         return Err(format!(

@@ -42,12 +42,19 @@ fn what_is_pushed_is_popped(queue: &mut Queue, item: u32) {
     }
 }
 
+#[unseen::test(of = double)]
 fn double_is_even(n: u32) -> bool {
     double(n) % 2 == 0
 }
 
+// What it returns comes in two registers.
+#[unseen::test(of = Queue::pop, after)]
+fn what_is_popped_was_small(_: &mut Queue, item: Option<u32>) -> bool {
+    item.is_none_or(|item| item < 100)
+}
+
 unseen::attach!(Queue::push, what_is_pushed_is_popped);
-unseen::attach!(double, double_is_even);
+unseen::deterministic!(double);
 
 fn main() {
     let mut queue = Queue { items: [0; 4], first: 0, count: 0 };
