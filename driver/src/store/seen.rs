@@ -21,7 +21,7 @@ use super::{ModuleId, Store, events, steady};
 /// So many states are in a file that waits, so that whoever takes them over and is killed need not begin from the start.
 const PART: usize = 1 << 20;
 /// How often a program may remove the directory of what waits while we put something there.
-const ATTEMPTS: usize = 16;
+const ATTEMPTS: usize = 1000;
 
 /// What is wrong with a seen set.
 #[derive(Debug, thiserror::Error)]

@@ -191,20 +191,20 @@ fn what_waits_and_is_damaged_harms_nothing_and_is_healed() {
 fn what_waits_finds_its_place_though_programs_remove_the_directory() {
     let house = House::new();
     house.import(&Model::from([key(0)]));
-    let done = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                let _ = fs::remove_dir(house.imports());
-            }
-        });
-        for i in 1..100 {
-            assert!(house.import(&Model::from([key(i)])).is_waiting);
-            assert_eq!(house.set().states.count(), 2);
-            fs::remove_file(&waiting(&house.imports())[0]).unwrap();
+    // Ends by itself, whatever becomes of the other.
+    let (imports, end) = (house.imports(), std::time::Instant::now() + std::time::Duration::from_secs(2));
+    let remover = std::thread::spawn(move || {
+        while std::time::Instant::now() < end {
+            let _ = fs::remove_dir(&imports);
+            std::thread::sleep(std::time::Duration::from_micros(50));
         }
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+    for i in 1..50 {
+        assert!(house.import(&Model::from([key(i)])).is_waiting);
+        assert_eq!(house.set().states.count(), 2);
+        fs::remove_file(&waiting(&house.imports())[0]).unwrap();
+    }
+    remover.join().unwrap();
 }
 
 #[test]
