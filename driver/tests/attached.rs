@@ -151,7 +151,7 @@ fn functions_are_watched_without_a_test() {
             assert_eq!(counts(&found, unit, ["strange", "rescued"]), [strange, 0], "{found}");
         }
     }
-    place.run_with(build, &[("UNSEEN_WATCH", "{")]).failed(1, &["UNSEEN_WATCH: bad pattern `{`"]);
+    place.run_with(build, &[("UNSEEN_WATCH", "{")]).failed(2, &["UNSEEN_WATCH: bad pattern `{`"]);
 }
 
 /// The lines stay the same, and so does all that reports tell of the code; but it is other code.
