@@ -59,7 +59,7 @@ fn eight_processes_that_fork_and_are_killed_skip_no_state() {
     // Those that are killed print nothing; whoever comes later meets the same states again.
     let start = "for i in 1 2 3 4 5 6 7 8; do ./program $i";
     let kill = format!(
-        "export UNSEEN_DIR=$PWD/.unseen UNSEEN_RUN=killed; {start} 100000000 & done; sleep 1; kill -9 $(jobs -p)"
+        "export UNSEEN_DIR=$PWD/.unseen UNSEEN_RUN=killed; {start} 100000000 & p=\"$p $!\"; done; sleep 1; kill -9 $p"
     );
     place.shell(&kill);
     let half = seen(&place);
