@@ -1,6 +1,6 @@
 //! What is found, and what is not.
 
-use super::{Numbers, Place};
+use super::{Numbers, Place, contains, insert};
 use crate::seen::memory::Memory;
 use crate::seen::table::{Outcome, Table};
 use crate::seen::{Key, Narrow, Seen, State, Wide};
@@ -20,20 +20,6 @@ fn key(numbers: &mut Numbers, spread: u64) -> Key {
         3 => Key::Wide(Wide { unit, state: value.into() }),
         4 => Key::Wide(Wide { unit: !unit, state: u128::from(value) << 64 }),
         _ => Key::Narrow(Narrow { unit, state: value }),
-    }
-}
-
-fn insert(seen: &Seen, key: Key) -> bool {
-    match key {
-        Key::Narrow(key) => seen.insert(key),
-        Key::Wide(key) => seen.insert(key),
-    }
-}
-
-fn contains(seen: &Seen, key: Key) -> bool {
-    match key {
-        Key::Narrow(key) => seen.contains(key),
-        Key::Wide(key) => seen.contains(key),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Processes that share a set and are killed at any instruction: what they had put in is there, and nothing else.
 
-use super::{Numbers, Place};
+use super::{Numbers, Place, contains, insert};
 use crate::seen::line::Put;
 use crate::seen::table::Table;
 use crate::seen::{Key, Narrow, Seen, Wide};
@@ -50,20 +50,6 @@ fn state(writer: u64, i: u64) -> Key {
         0 => Key::Wide(Wide { unit: 1, state: u128::from(state) << 50 }),
         1 => Key::Narrow(Narrow { unit: u32::MAX, state }),
         _ => Key::Narrow(Narrow { unit: 3, state }),
-    }
-}
-
-fn insert(seen: &Seen, key: Key) -> bool {
-    match key {
-        Key::Narrow(key) => seen.insert(key),
-        Key::Wide(key) => seen.insert(key),
-    }
-}
-
-fn contains(seen: &Seen, key: Key) -> bool {
-    match key {
-        Key::Narrow(key) => seen.contains(key),
-        Key::Wide(key) => seen.contains(key),
     }
 }
 

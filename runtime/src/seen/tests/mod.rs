@@ -6,7 +6,7 @@ mod crashes;
 mod files;
 mod import;
 
-use super::Seen;
+use super::{Key, Seen};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,20 @@ impl Place {
 
 fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap()
+}
+
+fn insert(seen: &Seen, key: Key) -> bool {
+    match key {
+        Key::Narrow(key) => seen.insert(key),
+        Key::Wide(key) => seen.insert(key),
+    }
+}
+
+fn contains(seen: &Seen, key: Key) -> bool {
+    match key {
+        Key::Narrow(key) => seen.contains(key),
+        Key::Wide(key) => seen.contains(key),
+    }
 }
 
 /// Numbers without a pattern, the same in each run.
