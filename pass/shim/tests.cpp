@@ -121,7 +121,7 @@ Value *slot(Function &F, Type *Ty) {
 }
 
 // Calls the unit and tells what it has done.
-void compare(IRBuilder<> &B, Function &Run, ArrayRef<Value *> Values, Function &Unit, uint32_t Number, const Asking &H) {
+void compare(IRBuilder<> &B, Function &Run, Function &Unit, uint32_t Number, const Asking &H) {
   const DataLayout &DL = Unit.getDataLayout();
   Value *Room = slot(Run, ArrayType::get(B.getInt64Ty(), std::max<size_t>(Unit.arg_size(), 1)));
   // Words by the unit's numbering: what it returns in memory has a place, too.
@@ -160,14 +160,13 @@ void compare(IRBuilder<> &B, Function &Run, ArrayRef<Value *> Values, Function &
 }
 
 // The function that runs tests in a copy of the process: those for when the unit returns, or all others.
-Function *runner(Function &Unit, ArrayRef<Test> Tests, uint32_t Unit_, const Asking &H, bool IsAfter) {
+Function *runner(Function &Unit, ArrayRef<Test> Tests, uint32_t Number, const Asking &H, bool IsAfter) {
   Module &M = *Unit.getParent();
   LLVMContext &C = M.getContext();
   SmallVector<Type *, 8> Types{Type::getInt32Ty(C)};
   for (const Argument &A : Unit.args())
     if (!isResult(A))
       Types.push_back(A.getType());
-  unsigned Taken = Types.size() - 1;
   if (IsAfter) {
     for (const Argument &A : Unit.args())
       if (isResult(A))
@@ -193,16 +192,16 @@ Function *runner(Function &Unit, ArrayRef<Test> Tests, uint32_t Unit_, const Ask
   B.CreateCall(InlineAsm::get(FunctionType::get(B.getVoidTy(), false), Alone, "", /*hasSideEffects=*/true));
   SwitchInst *Switch = B.CreateSwitch(Run->getArg(0), Other);
   SmallVector<Value *, 8> Values(make_pointer_range(drop_begin(Run->args())));
-  uint64_t Number = 0;
+  uint64_t Which = 0;
   for (const Test &T : Tests) {
-    ++Number;
+    ++Which;
     if (T.Kind == Rescue || T.Kind == Watch || (T.Kind == After) != IsAfter)
       continue;
     auto *Block = BasicBlock::Create(C, "", Run);
-    Switch->addCase(B.getInt32(Number), Block);
+    Switch->addCase(B.getInt32(Which), Block);
     B.SetInsertPoint(Block);
     if (T.Kind == Determinism) {
-      compare(B, *Run, ArrayRef(Values).take_front(Taken), Unit, Unit_, H);
+      compare(B, *Run, Unit, Number, H);
     } else {
       CallInst *Found = pass(B, T.Called, taken(B, T.Called, Values), Unit, 0);
       // A frame of its own: `run` is nothing that stacks could tell of.
