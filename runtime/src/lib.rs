@@ -52,9 +52,13 @@ mod environment;
 mod fork;
 #[cfg(not(any(unseen_part = "access", unseen_part = "state", unseen_part = "trial")))]
 mod hooks;
+#[cfg(not(any(unseen_part = "basic", unseen_part = "access", unseen_part = "trial")))]
+mod list;
 mod maps;
 #[cfg(not(test))]
 mod mem;
+#[cfg(not(any(unseen_part = "basic", unseen_part = "trial")))]
+mod memory;
 mod modules;
 mod process;
 mod registers;

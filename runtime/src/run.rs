@@ -52,6 +52,11 @@ pub fn current() -> Option<&'static Run> {
     decided()
 }
 
+/// Whether the program has certainly locked itself in since it started: our system calls could be its death.
+pub fn is_locked_in() -> bool {
+    decided().is_some_and(|run| run.start.was_tightened(Confinement::now()))
+}
+
 /// The run, if it was decided that this process records.
 pub fn decided() -> Option<&'static Run> {
     // SAFETY: null, or a `Run` that lives for ever.

@@ -41,7 +41,6 @@ mod supervisor;
 mod trap;
 
 use crate::arch::Caller;
-use crate::confinement::Confinement;
 use crate::sys::{self, Errno};
 use crate::{arch, environment, run};
 pub use account::{Part, tell};
@@ -119,8 +118,7 @@ pub fn split(limits: &Limits, job: &Job, keep: Option<&mut Keep>, finish: Finish
     if is_test() {
         return Side::Failed(Errno::INVALID);
     }
-    // The program may have locked itself in since it started: our system calls could be its death.
-    if run::decided().is_some_and(|run| run.start.was_tightened(Confinement::now())) {
+    if run::is_locked_in() {
         return Side::Failed(Errno::INVALID);
     }
     if arch::has_shadow_stack() {

@@ -16,6 +16,7 @@ impl Errno {
     pub const NO_SPACE: Errno = Errno(errno::ENOSPC);
     pub const TOO_BIG: Errno = Errno(errno::EFBIG);
     pub const INVALID: Errno = Errno(errno::EINVAL);
+    pub const FAULT: Errno = Errno(errno::EFAULT);
     pub const READ_ONLY: Errno = Errno(errno::EROFS);
     pub const NO_ACCESS: Errno = Errno(errno::EACCES);
     pub const NAME_TOO_LONG: Errno = Errno(errno::ENAMETOOLONG);
@@ -247,11 +248,26 @@ pub unsafe fn unmap_memory(at: *mut u8, length: usize) {
 
 /// Copies up to `length` bytes of a process's memory into `to`; returns how many. Memory that is not there ends it.
 pub fn read_memory(process: u32, address: usize, to: &mut [u64], length: usize) -> usize {
+    try_read_memory(process, address, to, length).unwrap_or(0)
+}
+
+/// The same; the error [`Errno::FAULT`] means that nothing is there, any other that nobody knows.
+pub fn try_read_memory(process: u32, address: usize, to: &mut [u64], length: usize) -> Result<usize> {
     let length = length.min(size_of_val(to));
     let (here, there) = ([to.as_mut_ptr().addr(), length], [address, length]);
     let arguments = [process as usize, here.as_ptr().addr(), 1, there.as_ptr().addr(), 1, 0];
     // SAFETY: reads two iovecs, which are two words each, and writes into the slice.
-    unsafe { call_through_gate(k::__NR_process_vm_readv, arguments) }.unwrap_or(0).min(length)
+    unsafe { call_through_gate(k::__NR_process_vm_readv, arguments) }.map(|n| n.min(length))
+}
+
+/// Whether this process can certainly read the word around that address.
+pub fn is_readable(address: usize) -> bool {
+    const SIZE: usize = size_of::<u64>();
+    // The kernel reads a set of signals first, and then finds that this can't be done with it.
+    const NOTHING: usize = 99;
+    // SAFETY: the kernel looks whether it can be read. No address means no question.
+    let result = unsafe { call(k::__NR_rt_sigprocmask, [NOTHING, address & !(SIZE - 1), 0, SIZE, 0, 0]) };
+    address >= SIZE && result == Err(Errno::INVALID)
 }
 
 /// Opens a file to read it, also in a test, whatever signals are blocked there.

@@ -23,6 +23,13 @@ pub fn environ() -> Option<*const *const c_char> {
     (!place.is_null()).then(|| unsafe { place.read_volatile() }).filter(|environ| !environ.is_null())
 }
 
+/// Whether the program has one thread, by the word of a libc that knows (`char __libc_single_threaded`).
+pub fn has_one_thread() -> bool {
+    let place = address_of_weak!("__libc_single_threaded").cast::<u8>();
+    // SAFETY: if the symbol exists it is libc's variable of this type, which only this thread could change to what is asked here.
+    !place.is_null() && unsafe { place.read_volatile() } != 0
+}
+
 /// glibc's way to register fork handlers.
 pub fn register_atfork() -> Option<RegisterAtfork> {
     let address = address_of_weak!("__register_atfork");

@@ -3,8 +3,8 @@
 //! Code without frame pointers may hold anything there. What is taken for a frame lies above the one before and has the address
 //! behind a call instruction as its return address.
 
-use super::memory::{Memory, WORD};
 use crate::arch;
+use crate::memory::{Memory, Room, WORD};
 
 /// How many frames are looked for, and how large one may be.
 const MOST: usize = 256;
@@ -12,7 +12,8 @@ const LARGEST: usize = 1 << 20;
 
 /// Puts the frames above `frame` into the list, outermost first; returns how many.
 pub fn above(frame: usize, list: &mut [usize]) -> usize {
-    let mut memory = Memory::new();
+    let mut room = Room::new();
+    let mut memory = Memory::new(&mut room);
     let mut count = 0;
     let mut last = frame;
     while count < MOST.min(list.len()) {

@@ -15,7 +15,6 @@ mod effort;
 mod frames;
 mod gate;
 mod hooks;
-mod memory;
 mod misses;
 mod objects;
 mod pages;

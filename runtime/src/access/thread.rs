@@ -110,8 +110,6 @@ struct Slot {
 
 static SLOTS: [Slot; THREADS] =
     [const { Slot { key: AtomicUsize::new(0), thread: AtomicPtr::new(ptr::null_mut()) } }; THREADS];
-/// How many threads there were.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// The program has no thread pointer, hence one thread.
 static ALONE: AtomicBool = AtomicBool::new(false);
 
@@ -134,11 +132,6 @@ pub fn with<T>(f: impl FnOnce(&mut Thread) -> T) -> Option<T> {
     Some(result)
 }
 
-/// Whether there was never more than one thread.
-pub fn is_only() -> bool {
-    COUNT.load(Ordering::Relaxed) <= 1
-}
-
 fn current() -> Option<*mut Thread> {
     let key = if ALONE.load(Ordering::Relaxed) { 1 } else { arch::thread_pointer() };
     let start = (key >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
@@ -152,7 +145,6 @@ fn current() -> Option<*mut Thread> {
                     continue;
                 }
                 let thread = sys::map_memory(size_of::<Thread>()).ok()?.cast::<Thread>();
-                COUNT.fetch_add(1, Ordering::Relaxed);
                 slot.thread.store(thread, Ordering::Release);
                 return Some(thread);
             }

@@ -4,8 +4,8 @@
 //! [`span::AROUND`] bytes to both sides of the pointer; one on the stack is the frame it lies in.
 
 use super::bytes::Bytes;
-use super::memory::Memory;
 use super::objects;
+use crate::memory::Memory;
 use unseen_abi::sets::{Extent, Lies, Offset, Path, Place, Sets, Table};
 
 mod pointers;
@@ -55,7 +55,7 @@ pub struct Walk<'a> {
     pub room: &'a mut Room,
     /// Where the set goes.
     pub bytes: &'a mut Bytes,
-    pub memory: Memory,
+    pub memory: Memory<'a>,
     /// How often memory was read, from 0.
     pub steps: u32,
 }

@@ -1,11 +1,11 @@
 //! What hooks do: calls of units begin to be watched and are over, memory is read and written.
 
 use super::bytes::{Full, LINE, bits};
-use super::memory::Memory;
 use super::objects::{self, Kind};
 use super::thread::{self, Thread, WATCHED, Watch};
 use super::walk::{MOST, Walk, Walked};
 use super::{CALLS, DEADLINE, Watched, effort, frames, gate, is_active, misses, module, regions};
+use crate::memory::{self, Memory};
 use crate::{arch, sys};
 use core::sync::atomic::Ordering;
 use unseen_abi::access::{AccessRecord, FIXED, TEXT, Tally};
@@ -133,7 +133,8 @@ fn watch(thread: &mut Thread, module: &Watched, sets: Sets<'_>, unit: u32, argum
     watch.bytes.clear();
     // SAFETY: as in `enter`.
     let table = unsafe { &(*module.record).sets };
-    let (room, bytes, memory) = (&mut thread.room, &mut watch.bytes, Memory::new());
+    let mut blocks = memory::Room::new();
+    let (room, bytes, memory) = (&mut thread.room, &mut watch.bytes, Memory::new(&mut blocks));
     match (Walk { sets, table, arguments, frame, frames, room, bytes, memory, steps: 0 }).run(unit) {
         Ok(Walked { bytes, foreign }) => {
             thread.begun += 1;
@@ -324,7 +325,7 @@ pub fn read(address: usize, size: usize, site: u32, frame: usize) {
 /// A text is about to be read.
 pub fn read_text(address: usize, site: u32, frame: usize) {
     if is_watching() {
-        read(address, Memory::new().text_length(address, MOST), site, frame);
+        read(address, Memory::new(&mut memory::Room::new()).text_length(address, MOST), site, frame);
     }
 }
 
@@ -367,7 +368,8 @@ pub fn allocated(address: usize, size: usize) {
     if !is_active() || address == 0 {
         return;
     }
-    let size = if size as u64 == TEXT { Memory::new().text_length(address, MOST) } else { size };
+    let size =
+        if size as u64 == TEXT { Memory::new(&mut memory::Room::new()).text_length(address, MOST) } else { size };
     thread::with(|thread| {
         if size as u64 == FIXED {
             // What a pointer to it leads to can't be told from the library's own state.

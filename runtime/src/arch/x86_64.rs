@@ -105,8 +105,30 @@ pub(crate) use address_of_weak;
 pub unsafe fn copy_up(to: *mut u8, from: *const u8, n: usize) {
     // SAFETY: the caller's promise; the direction flag is clear by the calling convention.
     unsafe {
-        asm!("rep movsb", inout("rcx") n => _, inout("rdi") to => _, inout("rsi") from => _,
-            options(nostack, preserves_flags));
+        asm!(
+            // A few words are copied before the processor has begun to repeat.
+            "cmp rcx, 128",
+            "ja 4f",
+            "2:",
+            "sub rcx, 8",
+            "jb 3f",
+            "mov {word}, [rsi]",
+            "mov [rdi], {word}",
+            "add rsi, 8",
+            "add rdi, 8",
+            "jmp 2b",
+            "3:",
+            "add rcx, 8",
+            "jz 5f",
+            "4:",
+            "rep movsb",
+            "5:",
+            word = out(reg) _,
+            inout("rcx") n => _,
+            inout("rdi") to => _,
+            inout("rsi") from => _,
+            options(nostack),
+        );
     }
 }
 

@@ -1,7 +1,7 @@
 //! Signals: masks, handlers, stacks for handlers.
 
 use crate::arch;
-use crate::sys::{Errno, call};
+use crate::sys::call;
 use core::ffi::c_void;
 use linux_raw_sys::general as k;
 
@@ -31,15 +31,6 @@ pub fn set_mask(mask: Mask) {
     let arguments = [k::SIG_SETMASK as usize, (&raw const mask).addr(), 0, SIZE, 0, 0];
     // SAFETY: reads a set.
     let _ = unsafe { call(k::__NR_rt_sigprocmask, arguments) };
-}
-
-/// Whether this process can read the word around that address.
-pub fn is_readable(address: usize) -> bool {
-    // The kernel reads the set first, and then finds that this can't be done with it.
-    const NOTHING: usize = 99;
-    // SAFETY: the kernel looks whether it can be read. No address means no question.
-    let result = unsafe { call(k::__NR_rt_sigprocmask, [NOTHING, address & !(SIZE - 1), 0, SIZE, 0, 0]) };
-    address >= SIZE && result == Err(Errno::INVALID)
 }
 
 /// Waits for one of the signals, not longer than that.

@@ -224,7 +224,7 @@ fn judge(status: u32, said: Option<(State, [u64; 2])>, cpu_ns: u64, cpu_seconds:
     match said {
         Some((State::Environment, [code, detail])) => Outcome::Environment(Reason::decode(code, detail)),
         // Where the program has memory now, it was not the test that went astray.
-        Some((State::Strayed, [_, address])) if signals::is_readable(address as usize) => {
+        Some((State::Strayed, [_, address])) if sys::is_readable(address as usize) => {
             Outcome::Environment(Reason::NotCopied)
         }
         Some((State::Crashed | State::Strayed, [signal, address])) => {

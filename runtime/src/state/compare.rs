@@ -3,14 +3,15 @@
 //! Both copies are forked from the same state, and everything lies at the same place in both: so what is compared are bytes, those
 //! of the result and of what the unit may write by its set.
 
-use super::fingerprint::{self, RANGES};
+use super::fingerprint;
 use super::hash::Hash;
+use super::pieces::PIECES;
 use crate::{sandbox, sys};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use unseen_abi::state::StateRecord;
 
 /// What the unit may write. There is one unit under test in a copy.
-static PIECES: [[AtomicUsize; 2]; RANGES] = [const { [const { AtomicUsize::new(0) }; 2] }; RANGES];
+static WRITTEN: [[AtomicUsize; 2]; PIECES] = [const { [const { AtomicUsize::new(0) }; 2] }; PIECES];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// The unit is about to be called.
@@ -22,7 +23,7 @@ pub unsafe fn begin(record: &StateRecord, number: u32, arguments: &[u64]) {
     // SAFETY: the caller's promise.
     let _ = unsafe {
         fingerprint::written(record, number, arguments, &mut |start, length| {
-            if let Some([at, size]) = PIECES.get(count) {
+            if let Some([at, size]) = WRITTEN.get(count) {
                 at.store(start, Relaxed);
                 size.store(length, Relaxed);
                 count += 1;
@@ -37,7 +38,7 @@ pub fn end(result: usize, size: usize) -> ! {
     let mut hash = Hash::new();
     let process = sys::process_id();
     fold(process, result, size, &mut hash);
-    for [at, size] in PIECES.iter().take(COUNT.load(Relaxed)) {
+    for [at, size] in WRITTEN.iter().take(COUNT.load(Relaxed)) {
         fold(process, at.load(Relaxed), size.load(Relaxed), &mut hash);
     }
     let digest = hash.finish();

@@ -17,6 +17,7 @@ mod flights;
 mod growth;
 mod hash;
 mod hooks;
+mod pieces;
 mod projections;
 mod settings;
 mod units;
@@ -315,6 +316,9 @@ fn append(
     report: Option<&Report<'_>>,
     outcome: impl FnOnce(Text<'_>) -> Text<'_>,
 ) {
+    if run::is_locked_in() {
+        return;
+    }
     let (Some(run), Ok(mut scratch)) = (run::decided(), Scratch::map()) else { return };
     let scratch = &mut *scratch;
     let _ = sink::append(run, event::Kind::Test, &mut scratch.path, &mut scratch.record, |text| {

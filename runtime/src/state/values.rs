@@ -4,15 +4,16 @@
 //! which the driver finds names for them.
 //! It runs in a test, before that changes anything.
 
-use super::fingerprint::{State, Work};
+use super::fingerprint::State;
+use super::pieces::{PIECES, Walk};
+use crate::memory;
 use crate::sandbox::{self, Part};
 use crate::sys;
 use crate::text::Text;
 use unseen_abi::state::{StateRecord, Unit};
 
-/// So many bytes are told, and so many pieces.
+/// So many bytes are told.
 const MOST_BYTES: usize = 4096;
-const MOST_PIECES: usize = 96;
 /// So many bytes are read at once.
 const STEP: usize = 64;
 
@@ -23,13 +24,14 @@ const STEP: usize = 64;
 pub unsafe fn tell(record: &StateRecord, number: u32, arguments: &[u64]) {
     sandbox::tell(Part::Arguments, |text| arguments.iter().fold(text, |text, word| separate(text).hex(*word)));
     let Some(set) = number.checked_mul(2) else { return };
+    let mut blocks = memory::Room::new();
     // SAFETY: the caller's promise.
-    let mut work = unsafe { Work::new(record, arguments) };
+    let mut walk = unsafe { Walk::new(record, arguments, &mut blocks) };
     sandbox::tell(Part::Values, |text| {
-        let mut room = Room { text: Some(text), bytes: MOST_BYTES, pieces: MOST_PIECES };
-        for n in 0..work.sets.unit(set).map_or(0, |unit| unit.places) {
+        let mut room = Room { text: Some(text), bytes: MOST_BYTES, pieces: PIECES };
+        for n in 0..walk.places(set).unwrap_or(0) {
             // A place that can't be told is left out.
-            let _ = work.pieces(set, n, |_, start, length| room.put(n, start, length));
+            let _ = walk.pieces(set, n, |start, length| room.put(n, start, length));
         }
         room.text.unwrap_or_else(|| Text::new(&mut []))
     });

@@ -2,8 +2,8 @@
 
 use super::span::every;
 use super::{LOWEST, Stop, Walk};
-use crate::access::memory::WORD;
 use crate::access::{objects, regions};
+use crate::memory::WORD;
 use unseen_abi::sets::{Offset, Path};
 
 /// How many pointers a walk may follow at once.

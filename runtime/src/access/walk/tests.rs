@@ -1,6 +1,6 @@
 use super::*;
-use crate::access::memory::WORD;
 use crate::access::{objects, regions};
+use crate::memory::WORD;
 use std::collections::BTreeSet;
 use unseen_abi::deps;
 use unseen_abi::sets::words;
@@ -95,7 +95,8 @@ fn walk(words: &[u64], arguments: &[u64], bytes: &mut Bytes) -> Result<Walked, S
     let (table, frame) = (&table(), crate::arch::stack_pointer());
     let room = &mut Room::new();
     regions::look();
-    let (memory, sets) = (Memory::new(), Sets(words));
+    let mut blocks = crate::memory::Room::new();
+    let (memory, sets) = (Memory::new(&mut blocks), Sets(words));
     Walk { sets, table, arguments, frame, frames: &[frame], room, bytes, memory, steps: 0 }.run(0)
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use std::collections::HashMap;
 use unseen_abi::deps;
-use unseen_abi::sets::{Place, Table, words};
+use unseen_abi::sets::{Extent, Offset, Place, Table, words};
 
 /// Sets as the pass writes them, for one unit.
 struct Told {
