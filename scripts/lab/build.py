@@ -86,11 +86,16 @@ def bench_program(subject, toolchain, jobs=2, env=(), again=False):
     stamp = tree.directory.with_suffix(".bench")
     if not again and stamp.exists() and stamp.stat().st_mtime_ns > tree.directory.with_suffix(".built").stat().st_mtime_ns:
         return tree, tree.path(program)
+    built = tree.directory.with_suffix(".built")
+    recipe = built.read_text()
     if again:
+        # whoever is stopped from here on leaves a tree that is built anew
+        built.unlink()
         unlink(tree, program)
         if not commands:
             commands = subject.build
     tree.run("bench", commands, {**toolchain.release_env, **dict(env)})
+    built.write_text(recipe)
     stamp.touch()
     return tree, tree.path(program)
 
