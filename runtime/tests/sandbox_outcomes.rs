@@ -424,17 +424,7 @@ fn what_the_kernel_lacks_is_said_and_strict_tests_are_not_run() {
         WITHOUT,
         r#"
         pid = getpid(); signal(SIGUSR1, on);
-        refuse(SYS_seccomp, 0, EINVAL);
-        struct sock_filter code[] = {
-            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
-            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        };
-        struct sock_fprog program = {6, code};
-        CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+        refuse_filters();
         EXPECT_WHY(passes(), "no seccomp");
         limits.strict = 0;
         const struct report *r = passes();
