@@ -55,6 +55,32 @@ fn a_bug_is_found_in_the_run_that_meets_its_state_and_states_are_tested_once() {
 }
 
 #[test]
+fn states_can_be_kept_whole() {
+    let place = Place::new();
+    build(&place, "unseen-clang", "c/vivo/cache.c", "-O2");
+    let exact = [("UNSEEN_EXACT", "on")];
+    let sum = |keys: [&str; 3]| counts(&tests(&place), "sum_is_positive", keys);
+    let run = |env: &[(&str, &str)]| {
+        let ran = place.run_with("unseen run ./program", env).fine();
+        assert_eq!(ran.stdout, "519\n");
+        ran.stderr
+    };
+    for unseen in [3, 0] {
+        run(&exact);
+        assert_eq!(sum(["calls", "unseen", "untold"]), [100, unseen, 0]);
+    }
+    // The other set is not that of hashes, and nobody takes it for one.
+    run(&[]);
+    assert_eq!(sum(["calls", "unseen", "untold"]), [100, 3, 0]);
+    assert_eq!(place.run("unseen seen stats").fine().stdout.matches("build ").count(), 1);
+    // Without its file whole states have no names: hashes won't do.
+    place.shell("for file in .unseen/seen/*-whole; do echo garbage > $file; done").fine();
+    let said = run(&exact);
+    assert!(said.contains("seen set: it is something else"), "{said}");
+    assert_eq!(sum(["calls", "unseen", "untold"]), [100, 0, 100]);
+}
+
+#[test]
 fn where_pointers_lead_is_part_of_the_state() {
     let place = Place::new();
     for level in ["-O0", "-O2"] {

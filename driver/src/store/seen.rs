@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use unseen_abi::seen::exported::{self, Fault, States};
 use unseen_abi::seen::file::{Seen, Unreadable, make};
-use unseen_abi::seen::{self, Format, Key, LINES_OFFSET, NarrowFormat, WIDE_SUFFIX, WideFormat, file_size};
+use unseen_abi::seen::{self, Content, Format, Key, LINES_OFFSET, NarrowFormat, WIDE_SUFFIX, WideFormat, file_size};
 use unseen_abi::store::IMPORTS;
 
 use super::{ModuleId, Store, events, steady};

@@ -36,6 +36,10 @@ pub const VERSION: u32 = 2;
 pub const EXTENSION: &str = "seen";
 /// What follows the name of the file for narrow keys in that of the file for wide ones.
 pub const WIDE_SUFFIX: &str = "-wide";
+/// What follows a build's id in the names of the files in which states have the numbers of whole ones, and what follows that for the
+/// file with the whole ones.
+pub const EXACT_SUFFIX: &str = ".exact";
+pub const WHOLE_SUFFIX: &str = "-whole";
 
 /// How many bits of a key its line's number always tells.
 pub const CLASS_BITS: u32 = 14;
@@ -93,7 +97,7 @@ pub struct Header {
     pub magic: [u8; 8],
     /// [`VERSION`].
     pub version: u32,
-    /// [`Format::WIDTH`]: bits of a key.
+    /// [`Content::WIDTH`].
     pub width: u32,
     /// The build, as in its [`crate::module::ModuleRecord`].
     pub id: [u8; 16],
@@ -167,11 +171,15 @@ impl Mixed {
     }
 }
 
-/// How keys of one width are stored.
-pub trait Format: Copy + 'static {
-    type Key: Copy;
-    /// Bits of a key.
+/// What is in a file's lines.
+pub trait Content: Copy + 'static {
+    /// What tells such files from others: the bits of a key, if keys are in them.
     const WIDTH: u32;
+}
+
+/// How keys of one width are stored.
+pub trait Format: Content {
+    type Key: Copy;
     /// States in a line.
     const SLOTS: usize;
     /// Words of a slot.
@@ -243,6 +251,14 @@ pub trait Format: Copy + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct NarrowFormat;
 
+/// No keys but whole states, which have numbers (the runtime's `seen/whole.rs`).
+#[derive(Clone, Copy, Debug)]
+pub struct WholeStates;
+
+impl Content for WholeStates {
+    const WIDTH: u32 = 1;
+}
+
 /// All others: 3 in a line. Also narrow keys that have no place among the narrow ones; they stay different from all wide ones.
 #[derive(Clone, Copy, Debug)]
 pub struct WideFormat;
@@ -289,9 +305,12 @@ impl NarrowFormat {
 
 const UNIT_BITS: u32 = CLASS_BITS + NarrowFormat::REST_BITS;
 
+impl Content for NarrowFormat {
+    const WIDTH: u32 = 96;
+}
+
 impl Format for NarrowFormat {
     type Key = Narrow;
-    const WIDTH: u32 = 96;
     const SLOTS: usize = 7;
     const WORDS: usize = 1;
     const REST_BITS: u32 = 4;
@@ -317,9 +336,12 @@ impl Format for NarrowFormat {
     }
 }
 
+impl Content for WideFormat {
+    const WIDTH: u32 = 160;
+}
+
 impl Format for WideFormat {
     type Key = Key;
-    const WIDTH: u32 = 160;
     const SLOTS: usize = 3;
     const WORDS: usize = 2;
     // The last tells which width the key has.

@@ -46,7 +46,7 @@ fn equal_fields(fields: u64, field: u64) -> u64 {
 impl Line {
     /// A word, by a number below 8.
     #[inline(always)]
-    fn word(&self, index: usize) -> &AtomicU64 {
+    pub(super) fn word(&self, index: usize) -> &AtomicU64 {
         debug_assert!(index < LINE_WORDS);
         // SAFETY: no number is larger than a line has words.
         unsafe { self.0.get_unchecked(index & (LINE_WORDS - 1)) }

@@ -16,7 +16,7 @@ use core::mem::offset_of;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicU64};
 use unseen_abi::seen::{
-    self, BATCH, COUNTS, FIRST_LINES, Format, LINE, LINES_OFFSET, MAGIC, MOST_LINES, VERSION, file_size,
+    self, BATCH, COUNTS, Content, FIRST_LINES, LINE, LINES_OFFSET, MAGIC, MOST_LINES, VERSION, file_size,
 };
 
 /// Longest path, with its NUL, and what is put behind it.
@@ -60,7 +60,7 @@ type Name = [u8; 40];
 const _: () = assert!(offset_of!(seen::Header, reserved) == size_of::<Name>());
 
 /// The lines, and what is known of all of them.
-pub struct Memory<F: Format> {
+pub struct Memory<F: Content> {
     at: *mut u8,
     length: usize,
     /// The largest [`Header::size`] that can be used here.
@@ -74,11 +74,11 @@ pub struct Memory<F: Format> {
 }
 
 // SAFETY: atomics in memory that is there as long as this is; the path is only read.
-unsafe impl<F: Format> Send for Memory<F> {}
+unsafe impl<F: Content> Send for Memory<F> {}
 // SAFETY: as above.
-unsafe impl<F: Format> Sync for Memory<F> {}
+unsafe impl<F: Content> Sync for Memory<F> {}
 
-impl<F: Format> Memory<F> {
+impl<F: Content> Memory<F> {
     #[inline(always)]
     pub fn header(&self) -> &Header {
         // SAFETY: mapped, aligned to pages; only atomics are changed by others.
@@ -158,7 +158,7 @@ impl<F: Format> Memory<F> {
     }
 }
 
-impl<F: Format> Drop for Memory<F> {
+impl<F: Content> Drop for Memory<F> {
     fn drop(&mut self) {
         // SAFETY: mapped by us, and used by nobody any more.
         unsafe {
@@ -196,7 +196,7 @@ fn lengthen(file: &File, size: u64) -> sys::Result<()> {
 }
 
 /// `room` has place for two paths; the memory keeps it.
-fn open_in<F: Format>(
+fn open_in<F: Content>(
     room: *mut u8,
     path: &CStr,
     suffix: &str,
@@ -221,7 +221,7 @@ fn open_in<F: Format>(
 }
 
 /// Makes a file, if there is none yet.
-fn create<F: Format>(path: &CStr, buffer: &mut [u8], id: &[u8; 16]) -> sys::Result<()> {
+fn create<F: Content>(path: &CStr, buffer: &mut [u8], id: &[u8; 16]) -> sys::Result<()> {
     let (pid, time) = (u64::from(sys::process_id()), sys::time());
     let text = Text::new(buffer).bytes(path.to_bytes()).bytes(b".").decimal(pid).bytes(b"-").hex(time);
     let new = text.path().ok_or(Errno::NAME_TOO_LONG)?;
@@ -254,7 +254,7 @@ fn create<F: Format>(path: &CStr, buffer: &mut [u8], id: &[u8; 16]) -> sys::Resu
 }
 
 /// Looks whether a file is ours, and maps it.
-fn adopt<F: Format>(file: &File, room: *mut u8, id: &[u8; 16], most: u64) -> Result<Memory<F>, Refused> {
+fn adopt<F: Content>(file: &File, room: *mut u8, id: &[u8; 16], most: u64) -> Result<Memory<F>, Refused> {
     let mut name: Name = [0; 40];
     let mut sizes = [0_u64; 2];
     // SAFETY: our own arrays.

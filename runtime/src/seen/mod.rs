@@ -11,7 +11,8 @@
 //! keys whose unit is part of the hash; most of them are kept among the wide), and 2^-96 for those of 128 bits (wide keys). What is torn
 //! does not count, see [`line`].
 //!
-//! [`line`] knows slots, [`table`] finds and grows, [`memory`] maps, [`import`] takes states of other stores over.
+//! [`line`] knows slots, [`table`] finds and grows, [`memory`] maps, [`import`] takes states of other stores over. [`whole`] gives numbers to
+//! states that are not to be hashed.
 
 mod import;
 mod line;
@@ -19,6 +20,7 @@ mod memory;
 mod table;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use crate::sys::Errno;
 use core::ffi::CStr;
@@ -27,6 +29,8 @@ use memory::Memory;
 use table::{Outcome, Table};
 use unseen_abi::seen::{FIRST_LINES, Format, LINE, LINES_OFFSET, Mixed, NarrowFormat, WIDE_SUFFIX, WideFormat};
 pub use unseen_abi::seen::{Key, Narrow, Wide};
+#[allow(unused_imports, reason = "not for the benchmark")]
+pub use whole::Whole;
 
 /// How many bytes a set without a file has at most, if nothing else is said.
 const WITHOUT_FILE: u64 = 256 << 20;

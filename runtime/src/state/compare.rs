@@ -45,7 +45,7 @@ pub fn end(result: usize, size: usize) -> ! {
     sandbox::leave_with([digest as u64, (digest >> 64) as u64])
 }
 
-fn fold(process: u32, start: usize, length: usize, hash: &mut Hash) {
+fn fold(process: u32, start: usize, length: usize, hash: &mut Hash<'_>) {
     let mut buffer = [0_u64; 64];
     let mut done = 0;
     while done < length {

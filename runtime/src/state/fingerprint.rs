@@ -10,6 +10,7 @@
 
 use super::hash::Hash;
 use super::pieces::{PIECES, Walk};
+use super::words::Words;
 use crate::list::List;
 use crate::memory::{Room, WORD};
 use crate::sandbox::Keep;
@@ -28,11 +29,17 @@ pub enum State {
 }
 
 /// The state of a unit; none if it can't be told, or does not decide what tests find. `words` are its arguments, or, if it is
-/// exact, what its code found to be its state.
+/// exact, what its code found to be its state. What is hashed goes to `copy`, too.
 ///
 /// # Safety
 /// The record is what the pass wrote, and its module stays.
-pub unsafe fn state(record: &StateRecord, number: u32, unit: &Unit, words: &[u64]) -> Option<State> {
+pub unsafe fn state(
+    record: &StateRecord,
+    number: u32,
+    unit: &Unit,
+    words: &[u64],
+    copy: Option<&mut Words>,
+) -> Option<State> {
     if unit.flags & OPAQUE != 0 {
         return None;
     }
@@ -46,7 +53,7 @@ pub unsafe fn state(record: &StateRecord, number: u32, unit: &Unit, words: &[u64
     // SAFETY: the caller's promise.
     let mut work = unsafe { Work::new(record, words, &mut room) };
     let (reads, writes) = sets(number)?;
-    work.hashed(unit, reads, writes)
+    work.hashed(unit, reads, writes, Hash::with_copy(copy))
 }
 
 /// Gives `piece` what a unit with these arguments may write: where it lies, and how long it is. None if that is not known.
@@ -126,11 +133,10 @@ impl<'a> Work<'a> {
         Some(self.ranges.len())
     }
 
-    fn hashed(&mut self, unit: &Unit, reads: u32, writes: u32) -> Option<State> {
+    fn hashed(&mut self, unit: &Unit, reads: u32, writes: u32, mut hash: Hash<'_>) -> Option<State> {
         let read = self.collect(reads)?;
         self.collect(writes)?;
         let mut islands = Islands::new(&self.ranges)?;
-        let mut hash = Hash::new();
         let mut params = unit.params;
         while params != 0 {
             let i = params.trailing_zeros();
@@ -152,7 +158,7 @@ impl<'a> Work<'a> {
     }
 
     /// Folds what a piece of memory holds.
-    fn fold(&mut self, range: Range, islands: &mut Islands, hash: &mut Hash) {
+    fn fold(&mut self, range: Range, islands: &mut Islands, hash: &mut Hash<'_>) {
         let steps = &mut self.walk.steps;
         let mut at = range.start;
         while at < range.end() {
@@ -230,7 +236,7 @@ impl Islands {
         Some((island.number, address - island.start))
     }
 
-    fn fold_pointer(&mut self, pointer: usize, hash: &mut Hash) {
+    fn fold_pointer(&mut self, pointer: usize, hash: &mut Hash<'_>) {
         match self.place(pointer) {
             Some((island, offset)) => [1, island as u64, offset as u64].into_iter().for_each(|w| hash.word(w)),
             None => [2, pointer as u64].into_iter().for_each(|w| hash.word(w)),

@@ -1,15 +1,19 @@
 //! A hash of 128 bits over words: two lanes, each a multiplication whose halves are put together.
 
+use super::words::Words;
+
 const A: u64 = 0x9e37_79b9_7f4a_7c15;
 const B: u64 = 0xd6e8_feb8_6659_fd93;
 const C: u64 = 0xa076_1d64_78bd_642f;
 const D: u64 = 0xe703_7ed1_a0b4_28db;
 
 /// What was hashed so far.
-pub struct Hash {
+pub struct Hash<'a> {
     a: u64,
     b: u64,
     count: u64,
+    /// Who gets the words, too.
+    copy: Option<&'a mut Words>,
 }
 
 fn fold(a: u64, b: u64) -> u64 {
@@ -17,9 +21,13 @@ fn fold(a: u64, b: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-impl Hash {
-    pub fn new() -> Hash {
-        Hash { a: C, b: D, count: 0 }
+impl<'a> Hash<'a> {
+    pub fn new() -> Hash<'a> {
+        Hash::with_copy(None)
+    }
+
+    pub fn with_copy(copy: Option<&'a mut Words>) -> Hash<'a> {
+        Hash { a: C, b: D, count: 0, copy }
     }
 
     /// Adds a word.
@@ -29,6 +37,9 @@ impl Hash {
         self.a = fold(a ^ word ^ C, A).wrapping_add(b);
         self.b = fold(b.rotate_left(23) ^ word.wrapping_mul(B) ^ D, B) ^ a.rotate_left(41);
         self.count = self.count.wrapping_add(1);
+        if let Some(copy) = &mut self.copy {
+            copy.add(word);
+        }
     }
 
     /// The hash.

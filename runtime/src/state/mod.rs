@@ -22,11 +22,12 @@ mod projections;
 mod settings;
 mod units;
 mod values;
+mod words;
 
 use crate::run::Run;
 use crate::sandbox::{self, Fail, Job, Outcome, Part, Reason, Report};
 use crate::scratch::Scratch;
-use crate::seen::{Narrow, Seen, Wide};
+use crate::seen::{Narrow, Seen, Whole, Wide};
 use crate::tallies::{self, Tallies};
 use crate::text::Text;
 use crate::{arena, environment, fork, maps, run, sink, sys};
@@ -38,9 +39,10 @@ use flights::{Flight, Landing};
 use projections::{Learned, Projections};
 use settings::{Policy, Settings};
 use unseen_abi::event;
-use unseen_abi::options;
 use unseen_abi::state::{FILE, Kind, StateRecord, Tally, Unit};
 use unseen_abi::store;
+use unseen_abi::{options, seen};
+use words::Words;
 
 /// So many tests are told of one by one that could not be run to their end; the others are counted.
 const TOLD: u64 = 16;
@@ -51,6 +53,7 @@ pub struct Module {
     id: [u8; 16],
     tallies: Tallies,
     seen: Seen,
+    names: Names,
     settings: Settings,
     projections: Projections,
     /// Where tests may write.
@@ -60,6 +63,15 @@ pub struct Module {
     /// Whether it has not left.
     is_here: AtomicBool,
     next: *const Module,
+}
+
+/// What states are called that have more than 16 bytes.
+enum Names {
+    Hashes,
+    /// The numbers that they have here.
+    Numbers(Whole),
+    /// They were to have numbers, but there is no file.
+    Nothing,
 }
 
 /// The modules; entries are never removed, since threads may be using them.
@@ -136,12 +148,13 @@ fn add(run: &'static Run, record: &'static StateRecord) -> Option<&'static Modul
             return None;
         }
     };
-    let seen = open_seen(run, record, &settings, scratch)?;
+    let (seen, names) = open_seen(run, record, &settings, scratch)?;
     let directory = run.path(store::TESTS.as_bytes(), &mut scratch.path).ok()?;
     let directory = CStr::from_bytes_with_nul(arena::keep(directory.to_bytes_with_nul())?).ok()?;
     CHILDREN.watch();
     sandbox::adopt();
-    for (start, length) in seen.memory() {
+    let whole = if let Names::Numbers(whole) = &names { Some(whole.span()) } else { None };
+    for (start, length) in seen.memory().into_iter().chain(whole) {
         sandbox::leave_out(start, length);
     }
     let place = arena::allocate(size_of::<Module>())?.cast::<Module>();
@@ -149,7 +162,7 @@ fn add(run: &'static Run, record: &'static StateRecord) -> Option<&'static Modul
     unsafe {
         let (projections, next) = (Projections::new(tests), ptr::null());
         let (id, scratch, maker, is_here) = (record.id, directory, sys::process_id(), AtomicBool::new(false));
-        place.write(Module { record, id, tallies, seen, settings, projections, scratch, maker, is_here, next });
+        place.write(Module { record, id, tallies, seen, names, settings, projections, scratch, maker, is_here, next });
     }
     let mut first = MODULES.load(Ordering::Acquire);
     loop {
@@ -164,24 +177,39 @@ fn add(run: &'static Run, record: &'static StateRecord) -> Option<&'static Modul
 }
 
 /// The seen set of the module's build, with what was imported for it; without a file if that can't be had, which is said.
-fn open_seen(run: &'static Run, record: &StateRecord, settings: &Settings, scratch: &mut Scratch) -> Option<Seen> {
+fn open_seen(
+    run: &'static Run,
+    record: &StateRecord,
+    settings: &Settings,
+    scratch: &mut Scratch,
+) -> Option<(Seen, Names)> {
     let _ = run.make_store_directory(store::SEEN.as_bytes(), &mut scratch.path);
-    let name = Text::new(&mut scratch.name).hex_bytes(&record.id).finish()?;
+    let suffix = if settings.exact { seen::EXACT_SUFFIX } else { "" };
+    let name = Text::new(&mut scratch.name).hex_bytes(&record.id).bytes(suffix.as_bytes()).finish()?;
     let path = run.store_path(&[store::SEEN.as_bytes(), b"/", name], &mut scratch.path).ok()?;
-    match Seen::open(path, &record.id, settings.seen_bytes) {
+    let (seen, names) = match Seen::open(path, &record.id, settings.seen_bytes) {
+        Ok(seen) if settings.exact => match Whole::open(path, &record.id, settings.seen_bytes) {
+            Ok(whole) => (Ok(seen), Names::Numbers(whole)),
+            Err(why) => (Err(why), Names::Nothing),
+        },
+        Ok(seen) => (Ok(seen), Names::Hashes),
+        Err(why) => (Err(why), if settings.exact { Names::Nothing } else { Names::Hashes }),
+    };
+    match seen {
+        Ok(seen) if settings.exact => Some((seen, names)),
         Ok(seen) => {
-            let imports =
-                run.store_path(&[store::SEEN.as_bytes(), b"/", name, store::IMPORTS.as_bytes()], &mut scratch.path);
+            let name = Text::new(&mut scratch.name).hex_bytes(&record.id).bytes(store::IMPORTS.as_bytes()).finish()?;
+            let imports = run.store_path(&[store::SEEN.as_bytes(), b"/", name], &mut scratch.path);
             if let Ok(imports) = imports
                 && let Err(why) = seen.import(imports, &record.id)
             {
                 sink::append_dropped(run, &[b"imported seen set: ", why.text()], why.errno(), scratch);
             }
-            Some(seen)
+            Some((seen, names))
         }
         Err(why) => {
             sink::append_dropped(run, &[b"seen set: ", why.text()], why.errno(), scratch);
-            Seen::in_memory(settings.seen_bytes).ok()
+            Some((Seen::in_memory(settings.seen_bytes).ok()?, names))
         }
     }
 }
@@ -222,6 +250,23 @@ impl Module {
         // SAFETY: the constant that the pass emitted has a byte for each test.
         let number = if kinds.is_null() { 0 } else { unsafe { *kinds.add(test as usize) } };
         Kind::from_number(number.into()).unwrap_or_default()
+    }
+
+    /// The state that a unit is called in; none if it can't be told. `words` are its arguments, or its state.
+    fn state(&self, number: u32, unit: &Unit, words: &[u64]) -> Option<State> {
+        // SAFETY: what the pass wrote stays while its module's code runs.
+        let state = |copy: Option<&mut Words>| unsafe { fingerprint::state(self.record(), number, unit, words, copy) };
+        match &self.names {
+            _ if unit.exact > 0 => state(None),
+            Names::Hashes => state(None),
+            Names::Nothing => None,
+            Names::Numbers(whole) if !run::is_locked_in() => {
+                let mut words = Words::map()?;
+                let State::Wide(hash) = state(Some(&mut words))? else { return None };
+                whole.number(hash, words.all()?).map(|number| State::Wide(number.into()))
+            }
+            Names::Numbers(_) => None,
+        }
     }
 
     fn has_seen(&self, test: u32, state: State) -> bool {

@@ -28,6 +28,8 @@ pub struct Settings {
     pub sample: u64,
     /// What tests may cost, in parts of [`budget::WHOLE`]; 0 is no limit.
     pub budget: u64,
+    /// Whether states are compared as they are, not their hashes.
+    pub exact: bool,
     /// Whether values may be told: of arguments, and of what units read.
     pub values: bool,
 }
@@ -40,9 +42,10 @@ pub fn read() -> Settings {
 
 fn from_variables(variables: &mut dyn Iterator<Item = &[u8]>, strict: bool) -> Settings {
     let limits = Limits { deadline_ns: 0, cpu_seconds: 0, memory_bytes: 1 << 30, at_once: 4, strict };
-    let mut settings = Settings { policy: Policy::Unseen, limits, seen_bytes: 0, sample: 1, budget: 0, values: false };
+    let mut settings =
+        Settings { policy: Policy::Unseen, limits, seen_bytes: 0, sample: 1, budget: 0, exact: false, values: false };
     let (mut policy, mut seconds, mut at_once, mut seen) = (None, None, None, None);
-    let (mut sample, mut share, mut values) = (None, None, None);
+    let (mut sample, mut share, mut exact, mut values) = (None, None, None, None);
     for variable in variables {
         // The first definition counts, as for `getenv`.
         policy = policy.or(value(variable, &options::POLICY));
@@ -51,6 +54,7 @@ fn from_variables(variables: &mut dyn Iterator<Item = &[u8]>, strict: bool) -> S
         seen = seen.or(value(variable, &options::SEEN_BYTES));
         sample = sample.or(value(variable, &options::SAMPLE));
         share = share.or(value(variable, &options::BUDGET));
+        exact = exact.or(value(variable, &options::EXACT));
         values = values.or(value(variable, &options::VALUES));
     }
     settings.policy = match policy {
@@ -67,6 +71,7 @@ fn from_variables(variables: &mut dyn Iterator<Item = &[u8]>, strict: bool) -> S
     settings.seen_bytes = or(seen, 0);
     settings.sample = or(sample, 1);
     settings.budget = share.and_then(percent).unwrap_or(0);
+    settings.exact = exact == Some(b"on");
     settings.values = values == Some(b"on");
     settings
 }
@@ -120,5 +125,6 @@ mod tests {
             assert_eq!(of(&[&format!("UNSEEN_BUDGET={text}")]).budget, parts, "{text}");
         }
         assert_eq!(of(&["UNSEEN_SAMPLE=20"]).sample, 20);
+        assert!(of(&["UNSEEN_EXACT=on"]).exact && !of(&["UNSEEN_EXACT=1"]).exact);
     }
 }

@@ -7,7 +7,7 @@ use crate::seen::{Key, Narrow, Seen, State, Wide};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use unseen_abi::seen::file::Seen as File;
-use unseen_abi::seen::{Format, GROUPED, Mixed, NarrowFormat, WideFormat};
+use unseen_abi::seen::{Content, Format, GROUPED, Mixed, NarrowFormat, WideFormat};
 
 /// Keys of few different values, so that they repeat, and of all kinds: many and few units, small and large states.
 fn key(numbers: &mut Numbers, spread: u64) -> Key {
@@ -158,9 +158,12 @@ fn a_bounded_set_forgets_but_never_invents() {
 #[derive(Clone, Copy)]
 struct Short<const BITS: u32>;
 
+impl<const BITS: u32> Content for Short<BITS> {
+    const WIDTH: u32 = 96;
+}
+
 impl<const BITS: u32> Format for Short<BITS> {
     type Key = Narrow;
-    const WIDTH: u32 = 96;
     const SLOTS: usize = NarrowFormat::SLOTS;
     const WORDS: usize = 1;
     const REST_BITS: u32 = NarrowFormat::REST_BITS;

@@ -1,10 +1,11 @@
 //! Tests of the seen set: [`content`] (what is found and what is not), [`crashes`] (processes that are killed), [`files`] (what can
-//! be wrong with files), [`import`] (sets of other stores).
+//! be wrong with files), [`import`] (sets of other stores), [`whole`] (states that are not hashed).
 
 mod content;
 mod crashes;
 mod files;
 mod import;
+mod whole;
 
 use super::{Key, Seen};
 use std::ffi::CString;
@@ -67,5 +68,9 @@ impl Numbers {
         let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         x ^ x >> 31
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
     }
 }

@@ -36,7 +36,7 @@ impl Told {
             hits: None,
         };
         // SAFETY: as the pass would write it.
-        unsafe { state(&record, 0, &self.unit, arguments) }
+        unsafe { state(&record, 0, &self.unit, arguments, None) }
     }
 }
 
