@@ -139,6 +139,10 @@ fn tests_run_after_units_units_are_compared_with_themselves_and_some_are_rescued
                 "{test}: {found}"
             );
         }
+        let failures = found["failures"].as_array().unwrap();
+        let now = failures.iter().find(|f| f["unit"] == "now").unwrap_or_else(|| panic!("{found}"));
+        let callers = now["stack"]["callers"].as_array().unwrap_or_else(|| panic!("{now}"));
+        assert!(callers.iter().any(|frame| frame["function"] == "main"), "{now}");
         assert_eq!(counts(&found, "make_counts", ["calls", "passed", "failed"]), [4, 3, 1], "{found}");
         assert_eq!(counts(&found, "fill", ["calls", "passed", "failed"]), [1, 1, 0], "{found}");
         // Only what was not seen is strange, and only to a program that is watched.

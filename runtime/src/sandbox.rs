@@ -190,6 +190,8 @@ pub fn leave(passed: bool) -> ! {
 pub fn leave_with(told: [u64; 2]) -> ! {
     let [a, b] = told;
     note::tell(note::State::Passed, a, b);
+    // Only the comparison will tell whether it has.
+    account::tell_stacks(None);
     kernel::exit(0)
 }
 

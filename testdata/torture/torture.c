@@ -46,7 +46,7 @@ struct place {
 };
 
 static char directory[256];
-static int threads, rounds;
+static int threads, rounds, priority;
 static long counted; // behind a lock
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 static char global[SIZE];
@@ -440,7 +440,7 @@ __attribute__((noinline)) void do_process(struct place *p) {
   CHECK(!prctl(PR_GET_NAME, name) && !strcmp(name, "torture"));
   struct rlimit files;
   CHECK(!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur > 64);
-  CHECK(getpriority(PRIO_PROCESS, 0) == 0);
+  CHECK(getpriority(PRIO_PROCESS, 0) == priority);
   int made = open(p->stream_path, O_RDONLY);
   // Numbers of descriptors are given in order: nobody holds one that we don't know of.
   CHECK(made >= 0 && (threads > 1 || made == p->next));
@@ -613,6 +613,7 @@ int main(int argc, char **argv) {
     return 2;
   threads = atoi(argv[2]);
   rounds = atoi(argv[3]);
+  priority = getpriority(PRIO_PROCESS, 0);
   memset(global, 1, sizeof global);
   setenv("KEPT", "kept", 1);
   signal(SIGUSR1, on_signal);
