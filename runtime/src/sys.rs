@@ -376,20 +376,25 @@ pub fn time() -> u64 {
     (now[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(now[1] as u64)
 }
 
-/// Nanoseconds of a clock that nobody sets.
+/// A time that only goes forward, in ns.
 pub fn monotonic_time() -> u64 {
-    let mut now = [0_i64; 2];
-    // SAFETY: writes a timespec, which is two words.
-    let _ = unsafe { call(k::__NR_clock_gettime, [k::CLOCK_MONOTONIC as usize, now.as_mut_ptr().addr(), 0, 0, 0, 0]) };
-    (now[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(now[1] as u64)
+    clock(k::CLOCK_MONOTONIC)
 }
 
 /// CPU time of this process, in ns.
 pub fn cpu_time() -> u64 {
+    clock(k::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// CPU time of this thread, in ns.
+pub fn thread_time() -> u64 {
+    clock(k::CLOCK_THREAD_CPUTIME_ID)
+}
+
+fn clock(which: u32) -> u64 {
     let mut now = [0_i64; 2];
-    let clock = k::CLOCK_PROCESS_CPUTIME_ID as usize;
     // SAFETY: writes a timespec, which is two words.
-    let _ = unsafe { call(k::__NR_clock_gettime, [clock, now.as_mut_ptr().addr(), 0, 0, 0, 0]) };
+    let _ = unsafe { call(k::__NR_clock_gettime, [which as usize, now.as_mut_ptr().addr(), 0, 0, 0, 0]) };
     (now[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(now[1] as u64)
 }
 

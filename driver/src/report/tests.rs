@@ -8,7 +8,7 @@ pub mod sarif;
 use std::io::{self, Write};
 
 use super::{accounts, document, many};
-use crate::study::tests::{Findings, Numbers};
+use crate::study::tests::{Cost, Findings, Numbers};
 use cells::{duration, percent, shorten};
 use failures::Group;
 
@@ -60,7 +60,8 @@ pub fn text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
     for unit in findings.units.iter().filter(|u| !u.opaque.is_empty()) {
         writeln!(out, "{}: tests run at each call, since the state does not decide ({})", unit.unit, unit.opaque)?;
     }
-    writeln!(out, "\n{}", summary(&findings.summary))
+    writeln!(out, "\n{}", summary(&findings.summary))?;
+    cost(&findings.cost).map_or(Ok(()), |cost| writeln!(out, "{cost}"))
 }
 
 /// Heads of what became of tests, and the numbers below them.
@@ -112,6 +113,13 @@ pub fn summary(n: &Numbers) -> String {
         }
     }
     text
+}
+
+/// What it cost, if that is known.
+pub fn cost(cost: &Cost) -> Option<String> {
+    let share = cost.share?;
+    let [spent, process] = [Some(cost.spent_us), cost.process_us].map(duration);
+    Some(format!("That took {spent}, {share:.2} % of the program's CPU time of {process}"))
 }
 
 /// Writes columns; the first `names` are flush left, the others right.

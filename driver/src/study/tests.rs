@@ -21,7 +21,7 @@ use crate::store::manifests::Finder;
 use crate::store::tallies::{self, Tallies};
 use crate::store::{ModuleId, Run, Store, events};
 pub use growth::Growth;
-pub use numbers::{Numbers, Words, of_unit};
+pub use numbers::{Cost, Numbers, Words, of_unit};
 
 /// What came out.
 #[derive(Debug, Default, Serialize)]
@@ -34,6 +34,7 @@ pub struct Findings {
     /// Those of each unit are neighbours.
     pub tests: Vec<Test>,
     pub summary: Numbers,
+    pub cost: Cost,
     pub growth: Growth,
     /// What could not be used, each with the file that is to blame.
     pub problems: Vec<String>,
@@ -223,6 +224,7 @@ fn findings(
         units,
         tests,
         summary: Numbers::of(&all),
+        cost: Cost::of(&all),
         root: sources.root().to_string_lossy().into_owned(),
         ..Findings::default()
     }

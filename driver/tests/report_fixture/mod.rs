@@ -339,11 +339,13 @@ impl House {
         house.write_tested_binary("bin/shape", &[program], &[Attachments { id: PROGRAM, units }]);
         let (one, two) = ("20260101T000000.000000Z-1", "20260102T000000.000000Z-2");
         use Tally::*;
-        let costs = |n: u64| [(Stall, 90_000 * n), (Wall, 400_000 * n), (Cpu, 250_000 * n)];
+        let costs = |n: u64| [(Stall, 90_000 * n), (Wall, 400_000 * n), (Cpu, 250_000 * n), (Spent, 360_000 * n)];
         let with = |counts: &[(Tally, u64)], n| [counts, &costs(n)].concat();
         let timed = [(Checks, 100), (Check, 60_000), (Notes, 5), (Note, 10_000)];
+        let process = [(Process, 480_000_000)];
         let area =
-            [&with(&[(Calls, 100), (Unseen, 6), (Started, 6), (Passed, 3), (Failed, 3)], 6)[..], &timed].concat();
+            [&with(&[(Calls, 100), (Unseen, 6), (Started, 6), (Passed, 3), (Failed, 3)], 6)[..], &timed, &process]
+                .concat();
         let smaller =
             with(&[(Calls, 100), (Unseen, 7), (Started, 7), (Passed, 1), (Crashed, 2), (Late, 1), (Hindered, 3)], 7);
         let clamp =

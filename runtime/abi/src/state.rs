@@ -155,7 +155,7 @@ const _: () = assert!(core::mem::size_of::<Unit>() == 32);
 pub const OPAQUE: u32 = 1;
 
 /// The file that a process leaves for a module: for each test the words of [`Tally`].
-pub const FILE: Form = Form { extension: "state", magic: *b"UNSEENSA", version: 2, words: 20 };
+pub const FILE: Form = Form { extension: "state", magic: *b"UNSEENSA", version: 3, words: 22 };
 
 /// What was counted for one test: the words of [`FILE`], in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -199,6 +199,10 @@ pub enum Tally {
     Strange = 18,
     /// Those of them that were handed to a handler.
     Rescued = 19,
+    /// What all of it has cost, in ns: checks, callers that stood still, and the CPU time of tests and of their supervisors.
+    Spent = 20,
+    /// In the module's first test: the CPU time of the program, in ns, as far as it is known.
+    Process = 21,
 }
 
 impl Tally {

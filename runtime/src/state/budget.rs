@@ -21,16 +21,27 @@ const SHORTEST: u64 = 2_000_000;
 const LONGEST: u64 = 1_000_000_000;
 
 static SPENT: AtomicU64 = AtomicU64::new(0);
+/// The CPU time of this process that is in the file of counts already.
+static TOLD: AtomicU64 = AtomicU64::new(0);
 static IS_NAPPING: AtomicBool = AtomicBool::new(false);
 
-/// So much was spent, in ns.
-pub fn spend(ns: u64) {
+/// So much was spent for a test, in ns.
+pub fn spend(module: &Module, test: u32, ns: u64) {
     SPENT.fetch_add(ns, Relaxed);
+    module.tallies.add(test, Tally::Spent, ns);
 }
 
 /// So many calls were answered by a unit's cache.
-pub fn spend_hits(hits: u64) {
-    spend(hits.saturating_mul(HIT));
+pub fn spend_hits(module: &Module, test: u32, hits: u64) {
+    spend(module, test, hits.saturating_mul(HIT));
+}
+
+/// Counts the CPU time of this process, which must be the program's. Returns it.
+pub fn note_process(module: &Module) -> u64 {
+    let now = sys::cpu_time();
+    let before = TOLD.fetch_max(now, Relaxed);
+    module.tallies.add(0, Tally::Process, now.saturating_sub(before));
+    now
 }
 
 /// How long it is until `cost` may be spent, if the process goes on using the processor; 0 if it may be now. Whoever is modest leaves a
@@ -64,14 +75,12 @@ pub fn allows(module: &'static Module, test: u32, desk: Own) -> bool {
     wait == 0
 }
 
-/// So many checks of a unit were made, each of which took so long. If that alone is too much, the unit sleeps.
-pub fn checks(module: &'static Module, desk: Own, count: u64, each: u64) {
+/// Checks of a unit took so long together. If that alone is too much, the unit sleeps.
+pub fn checks(module: &'static Module, test: u32, desk: Own, took: u64) {
+    spend(module, test, took);
+    let cpu = note_process(module);
     let share = module.settings.budget;
-    if share == 0 {
-        return;
-    }
-    spend(count.saturating_mul(each));
-    let wait = wait(share, 0, sys::cpu_time(), SPENT.load(Relaxed), true);
+    let wait = if share == 0 { 0 } else { wait(share, 0, cpu, SPENT.load(Relaxed), true) };
     if wait > 0 {
         sleep(desk, wait);
     }
@@ -96,6 +105,7 @@ fn wake() {
 /// In a new child: nothing is spent, and nobody would wake anybody.
 pub fn forget() {
     SPENT.store(0, SeqCst);
+    TOLD.store(0, SeqCst);
     wake();
 }
 

@@ -57,10 +57,10 @@ pub fn call(
     let is_new = |test: u32| state.is_none_or(|state| !module.has_seen(test, state));
     let all = unit.first..unit.first.saturating_add(unit.tests);
     let first_new = all.clone().find(|test| is_new(*test));
-    timed.end(module, unit, desk);
     for test in all.clone().filter(|_| !is_counted) {
         module.tallies.add(test, Tally::Calls, 1);
     }
+    timed.end(module, unit, desk);
     let call = Call { module, number, unit, desk, state, words: Some(words), caller };
     let policy = module.settings.policy;
     match (policy, first_new, state) {
@@ -84,7 +84,7 @@ fn count_hits(module: &Module, unit: &Unit, hits: *mut u32) -> bool {
     for test in unit.first..unit.first.saturating_add(unit.tests) {
         module.tallies.add(test, Tally::Calls, count.into());
     }
-    budget::spend_hits(count.into());
+    budget::spend_hits(module, unit.first, count.into());
     count >= HITS
 }
 
@@ -112,32 +112,37 @@ pub fn forget_hits(module: &Module) {
     }
 }
 
-/// The time that a check takes, for one of many.
+/// The CPU time that a check takes, for one of many.
 struct Timed {
     /// When it began, or 0.
     start: u64,
     overhead: u64,
+    /// For how many checks it stands. The first takes much longer than others: it stands for itself.
+    count: u64,
 }
 
 impl Timed {
     fn begin(module: &Module, unit: &Unit) -> Timed {
-        if module.tallies.get(unit.first, Tally::Calls) & (TIMED - 1) != 0 || run::is_locked_in() {
-            return Timed { start: 0, overhead: 0 };
+        let calls = module.tallies.get(unit.first, Tally::Calls);
+        if calls & (TIMED - 1) != 0 || run::is_locked_in() {
+            return Timed { start: 0, overhead: 0, count: 0 };
         }
         // Looking at the clock takes time, too.
-        let before = sys::monotonic_time();
-        let start = sys::monotonic_time();
-        Timed { start, overhead: start.saturating_sub(before) }
+        let before = sys::thread_time();
+        let start = sys::thread_time();
+        Timed { start, overhead: start.saturating_sub(before), count: calls.clamp(1, TIMED) }
     }
 
     fn end(&mut self, module: &'static Module, unit: &Unit, desk: Own) {
         if self.start == 0 {
             return;
         }
-        let took = sys::monotonic_time().saturating_sub(self.start).saturating_sub(self.overhead);
+        let took = sys::thread_time().saturating_sub(self.start).saturating_sub(self.overhead);
         module.tallies.add(unit.first, Tally::Checks, 1);
         module.tallies.add(unit.first, Tally::Check, took);
-        budget::checks(module, desk, TIMED, took);
+        // With looking at clocks.
+        let all = took.saturating_mul(self.count).saturating_add(self.overhead.saturating_mul(5));
+        budget::checks(module, unit.first, desk, all);
     }
 }
 

@@ -220,6 +220,7 @@ fn leave_module(record: *const StateRecord) {
         desks::all(known.record()).for_each(|desk| desk.close());
         if !sandbox::is_test() {
             calls::count_all_hits(known);
+            budget::note_process(known);
         }
         known.is_here.store(false, Ordering::SeqCst);
     }
@@ -292,7 +293,7 @@ fn finish(job: &Job, report: &Report<'_>) {
     module.tallies.add(test, Tally::Stall, report.stall_ns);
     module.tallies.add(test, Tally::Wall, report.wall_ns);
     module.tallies.add(test, Tally::Cpu, report.cpu_ns);
-    budget::spend(report.stall_ns.saturating_add(report.cpu_ns).saturating_add(report.own_ns));
+    budget::spend(module, test, report.stall_ns.saturating_add(report.cpu_ns).saturating_add(report.own_ns));
     let Landing { outcome, is_last } = flight.land(copy, report.outcome, report.told);
     if let Some(outcome) = outcome {
         conclude(module, test, state, outcome, report);

@@ -6,7 +6,7 @@ use super::{escape, pictures};
 use crate::calendar;
 use crate::report::tests::cells::percent;
 use crate::report::tests::failures::{self, Group};
-use crate::report::tests::{COSTS, OUTCOMES, costs, outcomes, summary};
+use crate::report::tests::{COSTS, OUTCOMES, cost, costs, outcomes, summary};
 use crate::report::{accounts, many};
 use crate::study::sources::Spot;
 use crate::study::tests::{Failure, Findings, Numbers, Unit};
@@ -21,6 +21,9 @@ pub fn write(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
         "<section id=\"tests\" aria-label=\"Tests inside the program\">\n<h2 class=\"chapter\">Tests inside the program</h2>"
     )?;
     writeln!(out, "<p class=\"sub\">{}</p>", escape(&summary(&findings.summary)))?;
+    if let Some(cost) = cost(&findings.cost) {
+        writeln!(out, "<p class=\"sub\">{}</p>", escape(&cost))?;
+    }
     cards(&findings.summary, out)?;
     let groups = failures::grouped(&findings.failures);
     groups.iter().take(MOST).try_for_each(|group| failure(group, out))?;

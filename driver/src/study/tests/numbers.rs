@@ -43,6 +43,8 @@ pub struct Numbers {
     /// How long a test took, and its CPU time.
     pub wall_us: Option<f64>,
     pub cpu_us: Option<f64>,
+    /// What all of it has cost: checks, callers that stood still, CPU time of tests and of who watched them.
+    pub spent_us: f64,
     /// Up to which share of distinct states, in per cent, it pays to look states up: (t_s - t_d) / (t_u + t_s).
     pub break_even: Option<f64>,
 }
@@ -85,6 +87,7 @@ impl Numbers {
             note_us,
             wall_us: mean(Tally::Wall, ran),
             cpu_us: mean(Tally::Cpu, ran),
+            spent_us: get(Tally::Spent) as f64 / 1000.0,
             break_even: break_even(),
         }
     }
@@ -97,6 +100,25 @@ impl Numbers {
     /// Tests that found something.
     pub fn bad(&self) -> u64 {
         self.failed + self.crashed + self.late
+    }
+}
+
+/// What all units have cost, and of what.
+#[derive(Debug, Default, Clone, PartialEq, Serialize)]
+pub struct Cost {
+    /// The sum over the units.
+    pub spent_us: f64,
+    /// The CPU time of the programs, and how many per cent of it that is; nothing if it is not known.
+    pub process_us: Option<f64>,
+    pub share: Option<f64>,
+}
+
+impl Cost {
+    /// From the sums of what was counted.
+    pub fn of(words: &Words) -> Cost {
+        let [spent, process] = [Tally::Spent, Tally::Process].map(|tally| words[tally as usize] as f64 / 1000.0);
+        let process_us = Some(process).filter(|process| *process > 0.0);
+        Cost { spent_us: spent, process_us, share: process_us.map(|process| 100.0 * spent / process) }
     }
 }
 
@@ -147,6 +169,13 @@ mod tests {
             (some.distinct_states, some.stall_us, some.note_us, some.break_even),
             (Some(0.0), Some(1.0), None, None)
         );
+    }
+
+    #[test]
+    fn costs_are_shares_of_what_is_known() {
+        assert_eq!(Cost::of(&words(&[(Tally::Spent, 5000)])).share, None);
+        let cost = Cost::of(&words(&[(Tally::Spent, 5000), (Tally::Process, 500_000)]));
+        assert_eq!((cost.spent_us, cost.process_us, cost.share), (5.0, Some(500.0), Some(1.0)));
     }
 
     #[test]
