@@ -73,10 +73,14 @@ fn states_can_be_kept_whole() {
     run(&[]);
     assert_eq!(sum(["calls", "unseen", "untold"]), [100, 3, 0]);
     assert_eq!(place.run("unseen seen stats").fine().stdout.matches("build ").count(), 1);
+    // Numbers of another file are not taken for these.
+    place.shell("rm .unseen/seen/*-whole").fine();
+    run(&exact);
+    assert_eq!(sum(["calls", "unseen", "untold"]), [100, 3, 0]);
     // Without its file whole states have no names: hashes won't do.
     place.shell("for file in .unseen/seen/*-whole; do echo garbage > $file; done").fine();
     let said = run(&exact);
-    assert!(said.contains("seen set: it is something else"), "{said}");
+    assert!(said.contains("whole states: it is something else"), "{said}");
     assert_eq!(sum(["calls", "unseen", "untold"]), [100, 0, 100]);
 }
 

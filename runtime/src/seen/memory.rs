@@ -58,6 +58,7 @@ const _: () = assert!(offset_of!(Header, counts) == offset_of!(seen::Header, cou
 /// What tells a file: its first bytes up to the nonce.
 type Name = [u8; 40];
 const _: () = assert!(offset_of!(seen::Header, reserved) == size_of::<Name>());
+const _: () = assert!(offset_of!(seen::Header, nonce) + 8 == size_of::<Name>());
 
 /// The lines, and what is known of all of them.
 pub struct Memory<F: Content> {
@@ -91,6 +92,11 @@ impl<F: Content> Memory<F> {
         debug_assert!(number < self.largest >> 1);
         // SAFETY: mapped; the number is of a line below the size, and the file reaches as far.
         unsafe { &*self.at.add(LINES_OFFSET).cast::<Line>().add(number as usize) }
+    }
+
+    /// What tells the file from all others; 0 if there is none.
+    pub fn nonce(&self) -> u64 {
+        self.name.last_chunk().map_or(0, |nonce| u64::from_le_bytes(*nonce))
     }
 
     /// Where it lies, and how long it is.

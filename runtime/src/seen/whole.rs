@@ -1,5 +1,5 @@
-//! Whole states: each gets a number, and no two the same. In: the words of a state, and a hash of them. Out: its number, by which it can
-//! be put into a seen set.
+//! Whole states: each gets a number, and no two the same. In: the words of a state, and a hash of them. Out: its number and the file's, by
+//! which it can be put into a seen set: whoever removes the file makes all states new.
 //!
 //! A file as those of the seen set ([`memory`](super::memory)). Its first lines are heads of lists, one of which the hash chooses; a state is
 //! a record in the lines behind, of which [`taken`](Whole::taken) tells how many are used:
@@ -42,8 +42,13 @@ impl Whole {
         self.memory.span()
     }
 
-    /// The number of a state; none if there is no room for another.
-    pub fn number(&self, hash: u128, words: &[u64]) -> Option<u64> {
+    /// What a state is called; none if there is no room for another.
+    pub fn name(&self, hash: u128, words: &[u64]) -> Option<u128> {
+        self.number(hash, words).map(|number| u128::from(self.memory.nonce()) << 64 | u128::from(number))
+    }
+
+    /// The number of a state in this file.
+    pub(super) fn number(&self, hash: u128, words: &[u64]) -> Option<u64> {
         let hash = [hash as u64, (hash >> 64) as u64];
         let list = self.word(hash[0] % LISTS);
         let mut first = list.load(Acquire);

@@ -187,15 +187,17 @@ fn open_seen(
     let suffix = if settings.exact { seen::EXACT_SUFFIX } else { "" };
     let name = Text::new(&mut scratch.name).hex_bytes(&record.id).bytes(suffix.as_bytes()).finish()?;
     let path = run.store_path(&[store::SEEN.as_bytes(), b"/", name], &mut scratch.path).ok()?;
-    let (seen, names) = match Seen::open(path, &record.id, settings.seen_bytes) {
-        Ok(seen) if settings.exact => match Whole::open(path, &record.id, settings.seen_bytes) {
-            Ok(whole) => (Ok(seen), Names::Numbers(whole)),
-            Err(why) => (Err(why), Names::Nothing),
-        },
-        Ok(seen) => (Ok(seen), Names::Hashes),
-        Err(why) => (Err(why), if settings.exact { Names::Nothing } else { Names::Hashes }),
+    let seen = Seen::open(path, &record.id, settings.seen_bytes);
+    let names = match settings.exact.then(|| Whole::open(path, &record.id, settings.seen_bytes)) {
+        None => Names::Hashes,
+        Some(Ok(whole)) => Names::Numbers(whole),
+        Some(Err(why)) => {
+            sink::append_dropped(run, &[b"whole states: ", why.text()], why.errno(), scratch);
+            Names::Nothing
+        }
     };
     match seen {
+        // What others have seen has no numbers here.
         Ok(seen) if settings.exact => Some((seen, names)),
         Ok(seen) => {
             let name = Text::new(&mut scratch.name).hex_bytes(&record.id).bytes(store::IMPORTS.as_bytes()).finish()?;
@@ -264,7 +266,7 @@ impl Module {
             Names::Numbers(whole) if !run::is_locked_in() => {
                 let mut words = Words::map()?;
                 let State::Wide(hash) = state(Some(&mut words))? else { return None };
-                whole.number(hash, words.all()?).map(|number| State::Wide(number.into()))
+                whole.name(hash, words.all()?).map(State::Wide)
             }
             Names::Numbers(_) => None,
         }

@@ -39,6 +39,16 @@ fn two_states_have_two_numbers_even_if_they_have_one_hash() {
 }
 
 #[test]
+fn another_file_has_other_names() {
+    let place = Place::new();
+    let names = || open(&place, 0).unwrap().name(7, &[1, 2, 3]).unwrap();
+    let first = names();
+    assert_eq!(names(), first);
+    std::fs::remove_file(place.path().with_extension("seen-whole")).unwrap();
+    assert_ne!(names(), first);
+}
+
+#[test]
 fn threads_agree_on_numbers() {
     let place = Place::new();
     let all: Vec<(u128, Vec<u64>)> = states(2000).collect();
