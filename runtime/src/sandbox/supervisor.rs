@@ -163,11 +163,13 @@ fn watch(slot: &Slot, start: &Start, test: &Test, forked: u64) {
 }
 
 /// Waits for a process. If it has to be killed, gives what that means.
-fn wait(process: u32, deadline: u64) -> (Option<Outcome>, kernel::Ended) {
+fn wait(process: u32, mut deadline: u64) -> (Option<Outcome>, kernel::Ended) {
     let mut pause = FIRST_LOOK;
     let mut was_stuck = false;
+    let mut expected = u64::MAX;
     let outcome = loop {
         let now = sys::monotonic_time();
+        deadline = deadline.saturating_add(lost(expected, now));
         match kernel::wait(process as isize, k::WNOHANG) {
             Ok(Some(ended)) => return (None, ended),
             Ok(None) if now >= deadline => {
@@ -179,7 +181,9 @@ fn wait(process: u32, deadline: u64) -> (Option<Outcome>, kernel::Ended) {
             Ok(None) => {}
             Err(_) => break Outcome::Environment(Reason::Supervisor),
         }
-        signals::wait(signals::only(k::SIGCHLD), pause.min(deadline.saturating_sub(now)));
+        let asked = pause.min(deadline.saturating_sub(now));
+        expected = now.saturating_add(asked);
+        signals::wait(signals::only(k::SIGCHLD), asked);
         if pause > FIRST_LOOK {
             // Twice, since a thread may just be about to be woken.
             let is_stuck = hang::look(process) == Hang::Forever;
@@ -196,6 +200,14 @@ fn wait(process: u32, deadline: u64) -> (Option<Outcome>, kernel::Ended) {
     kernel::kill(process as isize, k::SIGKILL);
     let unknown = kernel::Ended { status: 0, cpu_ns: 0 };
     (Some(outcome), kernel::wait(process as isize, 0).ok().flatten().unwrap_or(unknown))
+}
+
+/// Time that neither we nor the test had: whoever wakes up much later than he asked for was on a machine that stood still, or had no
+/// processor for us.
+fn lost(expected: u64, now: u64) -> u64 {
+    const PATIENCE: u64 = 20_000_000;
+    let late = now.saturating_sub(expected);
+    if late > PATIENCE { late } else { 0 }
 }
 
 /// So long a test has to say where it is when its time is up.
@@ -270,6 +282,13 @@ fn tail<'a>(file: &File, to: &'a mut [u8]) -> &'a [u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_machine_that_stood_still_took_is_not_the_tests() {
+        assert_eq!(lost(u64::MAX, 5), 0, "nobody has slept yet");
+        assert_eq!(lost(1_000_000_000, 1_001_000_000), 0);
+        assert_eq!(lost(1_000_000_000, 11_000_000_000), 10_000_000_000);
+    }
 
     #[test]
     fn a_verdict_needs_words_and_a_clean_end() {
