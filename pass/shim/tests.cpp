@@ -3,17 +3,23 @@
 //   f(a, b)        f(a, b)
 //     body           if gate != 0:
 //     return r         if {a, b} is in the cache: count; now and then ask all the same
-//                      n = call(record, unit, {a, b}, 2, hits)
-//                      if n == RESCUE: rescue(a, b)       (in the program)
-//                      if n == AFTER: due = n
-//                      else if n != 0: run(n, a, b)       (in a copy of the process; does not return)
+//                      due = ask(a, b, hits)
 //                    body
-//                    if due != 0:
-//                      n = after(record, unit, words)
-//                      if n != 0: run_after(n, a, b, r)   (as above)
+//                    if due: ask_after(words, a, b, r)
 //                    return r
 //
+//   ask(a, b, hits)  n = call(record, unit, {a, b}, 2, hits)
+//                    if n == RESCUE: rescue(a, b)          (in the program)
+//                    else if n == AFTER: due
+//                    else if n != 0: run(n, a, b)          (in a copy of the process; does not return)
+//
+//   ask_after(words, a, b, r)
+//                    n = after(record, unit, words)
+//                    if n != 0: run_after(n, a, b, r)      (as above)
+//
 //   run(n, a, b)     by n: verdict(test(a, b)), or compare(...); r = f(a, b); compared(r)
+//
+// What is seldom done is not in the unit: it stays as small as it can, and is inlined where it would be without tests.
 //
 // `run` says that nobody called it: what a test throws ends there, and never reaches who called the unit. (To leave its tables out would not
 // do: with debug info all functions of a module have them.)
@@ -34,11 +40,11 @@ namespace {
 // As pass/src/llvm/tests.rs passes them.
 struct Asking {
   Function *Call, *After, *Verdict, *Compare, *Compared;
-  GlobalVariable *Record, *Desks, *Hits;
+  GlobalVariable *Record, *Gates, *Desks, *Hits;
   uint64_t DeskSize, CacheOffset, NarrowPlaces, WidePlaces, WideWords, Spread, MostHits, DueWords;
   int64_t IsRescue, IsAfter;
 };
-static_assert(sizeof(Asking) == 144, "tests.rs: Asking");
+static_assert(sizeof(Asking) == 152, "tests.rs: Asking");
 
 enum Kind : uint64_t { Before, After, Determinism, Rescue, Watch };
 
@@ -76,13 +82,6 @@ Value *word(IRBuilder<> &B, Argument &A) {
   B.CreateStore(B.getInt64(0), Slot);
   B.CreateStore(&A, Slot);
   return B.CreateLoad(B.getInt64Ty(), Slot);
-}
-
-// Stores the parameters as words.
-void storeWords(IRBuilder<> &B, iterator_range<Function::arg_iterator> Args, Value *Room) {
-  unsigned At = 0;
-  for (Argument &A : Args)
-    B.CreateStore(word(B, A), B.CreateConstInBoundsGEP1_64(B.getInt64Ty(), Room, At++));
 }
 
 // The attributes of a unit's parameters, for a call that gets them from `First` on.
@@ -159,33 +158,52 @@ void compare(IRBuilder<> &B, Function &Run, Function &Unit, uint32_t Number, con
   B.CreateCall(H.Compared, {Result ? Result : ConstantPointerNull::get(B.getPtrTy()), B.getInt64(Size)});
 }
 
+// What a unit is given to return its result in, and what it returns, as the last parameters of a function beside it.
+SmallVector<Type *, 2> results(const Function &Unit) {
+  SmallVector<Type *, 2> Types;
+  for (const Argument &A : Unit.args())
+    if (isResult(A))
+      Types.push_back(A.getType());
+  if (!Unit.getReturnType()->isVoidTy())
+    Types.push_back(Unit.getReturnType());
+  return Types;
+}
+
+// A function for what is seldom done. It takes `First`, then what the unit takes but where its result goes, then `Last`.
+Function *beside(Function &Unit, const Twine &Name, Type *Result, ArrayRef<Type *> First, ArrayRef<Type *> Last) {
+  Module &M = *Unit.getParent();
+  LLVMContext &C = M.getContext();
+  SmallVector<Type *, 8> Types(First);
+  for (const Argument &A : Unit.args())
+    if (!isResult(A))
+      Types.push_back(A.getType());
+  Types.append(Last.begin(), Last.end());
+  auto *Made = Function::Create(FunctionType::get(Result, Types, false), GlobalValue::InternalLinkage, Name, &M);
+  for (Attribute::AttrKind Kind : {Attribute::NoInline, Attribute::Cold})
+    Made->addFnAttr(Kind);
+  for (StringRef Name : {"target-cpu", "target-features", "tune-cpu", "frame-pointer"})
+    if (Unit.hasFnAttribute(Name))
+      Made->addFnAttr(Unit.getFnAttribute(Name));
+  unsigned At = First.size();
+  for (const Argument &A : Unit.args())
+    if (!isResult(A))
+      Made->addParamAttrs(At++, AttrBuilder(C, Unit.getAttributes().getParamAttrs(A.getArgNo())));
+  // Stacks are walked through it.
+  Made->setUWTableKind(UWTableKind::Async);
+  return Made;
+}
+
 // The function that runs tests in a copy of the process: those for when the unit returns, or all others.
 Function *runner(Function &Unit, ArrayRef<Test> Tests, uint32_t Number, const Asking &H, bool IsAfter) {
   Module &M = *Unit.getParent();
   LLVMContext &C = M.getContext();
-  SmallVector<Type *, 8> Types{Type::getInt32Ty(C)};
-  for (const Argument &A : Unit.args())
-    if (!isResult(A))
-      Types.push_back(A.getType());
-  if (IsAfter) {
-    for (const Argument &A : Unit.args())
-      if (isResult(A))
-        Types.push_back(A.getType());
-    if (!Unit.getReturnType()->isVoidTy())
-      Types.push_back(Unit.getReturnType());
-  }
-  auto *Run = Function::Create(FunctionType::get(Type::getVoidTy(C), Types, false), GlobalValue::InternalLinkage,
-                               H.Call->getName() + (IsAfter ? "_after." : "_run.") + Unit.getName(), &M);
-  for (Attribute::AttrKind Kind : {Attribute::NoInline, Attribute::NoUnwind, Attribute::NoReturn, Attribute::Cold})
+  SmallVector<Type *, 2> Last;
+  if (IsAfter)
+    Last = results(Unit);
+  Function *Run = beside(Unit, H.Call->getName() + (IsAfter ? "_after." : "_run.") + Unit.getName(), Type::getVoidTy(C),
+                         {Type::getInt32Ty(C)}, Last);
+  for (Attribute::AttrKind Kind : {Attribute::NoUnwind, Attribute::NoReturn})
     Run->addFnAttr(Kind);
-  for (StringRef Name : {"target-cpu", "target-features", "tune-cpu", "frame-pointer"})
-    if (Unit.hasFnAttribute(Name))
-      Run->addFnAttr(Unit.getFnAttribute(Name));
-  unsigned At = 1;
-  for (const Argument &A : Unit.args())
-    if (!isResult(A))
-      Run->addParamAttrs(At++, AttrBuilder(C, Unit.getAttributes().getParamAttrs(A.getArgNo())));
-  Run->setUWTableKind(UWTableKind::Async);
   auto *Entry = BasicBlock::Create(C, "", Run), *Other = BasicBlock::Create(C, "", Run);
   IRBuilder<> B(Entry);
   StringRef Alone = M.getTargetTriple().isAArch64() ? ".cfi_undefined x30" : ".cfi_undefined rip";
@@ -271,33 +289,141 @@ Value *isKnown(IRBuilder<> &B, Value *Desk, Value *Low, Value *High, const Askin
   return B.CreateAnd(IsState, IsWhole);
 }
 
-// Lets tests run when the unit returns.
-void askAtReturns(Function &Unit, ArrayRef<ReturnInst *> Returns, Function *Run, Value *Due, Value *Room, uint32_t Number,
-                  const Asking &H) {
+// Calls a function beside the unit with these, the unit's arguments, and those.
+CallInst *callBeside(IRBuilder<> &B, Function *To, Function &Unit, ArrayRef<Value *> First, ArrayRef<Value *> Last) {
+  SmallVector<Value *, 8> Values(First);
+  for (Argument &A : Unit.args())
+    if (!isResult(A))
+      Values.push_back(&A);
+  Values.append(Last.begin(), Last.end());
+  return pass(B, To, Values, Unit, First.size());
+}
+
+// Runs a test if one was asked for: in a copy of the process.
+void runIf(IRBuilder<> &B, Value *Which, Function *Run, ArrayRef<Value *> Values, BasicBlock *Else, const Function &Unit) {
+  LLVMContext &C = B.getContext();
+  auto *Copy = BasicBlock::Create(C, "unseen.test", Else->getParent(), Else);
+  B.CreateCondBr(B.CreateIsNotNull(Which), Copy, Else, MDBuilder(C).createUnlikelyBranchWeights());
+  B.SetInsertPoint(Copy);
+  SmallVector<Value *, 8> All{Which};
+  All.append(Values.begin(), Values.end());
+  pass(B, Run, All, Unit, 1);
+  B.CreateUnreachable();
+}
+
+// The function that asks whether a test is to be run before the unit; whether one is due after it. It gets the words that are the state,
+// if they are all of it, and else where the unit returns its result.
+Function *asker(Function &Unit, ArrayRef<Test> Tests, unsigned StateWords, uint32_t Number, const Asking &H, bool HasAfter, bool HasRescue) {
   LLVMContext &C = Unit.getContext();
-  MDNode *Rarely = MDBuilder(C).createUnlikelyBranchWeights();
+  Type *Word = Type::getInt64Ty(C), *Pointer = PointerType::get(C, 0);
+  SmallVector<Type *, 4> Last(StateWords, Word);
+  if (StateWords)
+    Last.push_back(Pointer);
+  else
+    for (const Argument &A : Unit.args())
+      if (isResult(A))
+        Last.push_back(Pointer);
+  if (HasAfter)
+    Last.push_back(Pointer);
+  Type *Result = HasAfter ? Type::getInt1Ty(C) : Type::getVoidTy(C);
+  Function *Ask = beside(Unit, H.Call->getName() + "_ask." + Unit.getName(), Result, {}, Last);
+  // The unit keeps its registers. Not if something may be thrown: who catches it finds only those that every function keeps.
+  if (!HasAfter && !HasRescue)
+    Ask->setCallingConv(CallingConv::PreserveMost);
+  auto *Entry = BasicBlock::Create(C, "", Ask), *End = BasicBlock::Create(C, "", Ask);
+  IRBuilder<> B(Entry);
+  size_t Taken = Ask->arg_size() - Last.size();
+  SmallVector<Value *, 8> Arguments(make_pointer_range(make_range(Ask->arg_begin(), Ask->arg_begin() + Taken)));
+  Argument *More = Ask->arg_begin() + Taken;
+  uint64_t Words = StateWords ? StateWords : Unit.arg_size();
+  Value *Room = HasAfter ? Ask->getArg(Ask->arg_size() - 1) : slot(*Ask, ArrayType::get(Word, std::max<uint64_t>(Words, 1)));
+  auto Store = [&](Value *What, uint64_t At) { B.CreateStore(What, B.CreateConstInBoundsGEP1_64(Word, Room, At)); };
+  Value *Hits = ConstantPointerNull::get(B.getPtrTy());
+  if (StateWords) {
+    for (unsigned I = 0; I < StateWords; I++)
+      Store(More++, I);
+    Hits = More;
+  } else {
+    Argument *Next = Ask->arg_begin();
+    for (const Argument &A : Unit.args())
+      Store(word(B, isResult(A) ? *More++ : *Next++), A.getArgNo());
+  }
+  Value *Which = B.CreateCall(H.Call, {H.Record, B.getInt32(Number), Room, B.getInt32(Words), Hits});
+  if (HasRescue) {
+    auto *Save = BasicBlock::Create(C, "unseen.rescue", Ask, End), *Other = BasicBlock::Create(C, "", Ask, End);
+    B.CreateCondBr(B.CreateICmpEQ(Which, B.getInt32(H.IsRescue)), Save, Other);
+    B.SetInsertPoint(Save);
+    for (const Test &T : Tests)
+      if (T.Kind == Rescue)
+        pass(B, T.Called, Arguments, Unit, 0);
+    if (HasAfter)
+      B.CreateRet(B.getFalse());
+    else
+      B.CreateRetVoid();
+    B.SetInsertPoint(Other);
+  }
+  Value *IsDue = nullptr;
+  if (HasAfter) {
+    IsDue = B.CreateICmpEQ(Which, B.getInt32(H.IsAfter));
+    Which = B.CreateSelect(IsDue, B.getInt32(0), Which);
+  }
+  runIf(B, Which, runner(Unit, Tests, Number, H, /*IsAfter=*/false), Arguments, End, Unit);
+  B.SetInsertPoint(End);
+  if (HasAfter)
+    B.CreateRet(IsDue);
+  else
+    B.CreateRetVoid();
+  return Ask;
+}
+
+// The function that asks whether a test is to be run when the unit returns.
+Function *afterAsker(Function &Unit, ArrayRef<Test> Tests, uint32_t Number, const Asking &H) {
+  LLVMContext &C = Unit.getContext();
+  Function *Ask = beside(Unit, H.Call->getName() + "_ask_after." + Unit.getName(), Type::getVoidTy(C), {PointerType::get(C, 0)},
+                         results(Unit));
+  auto *Entry = BasicBlock::Create(C, "", Ask), *End = BasicBlock::Create(C, "", Ask);
+  IRBuilder<> B(Entry);
+  Value *Which = B.CreateCall(H.After, {H.Record, B.getInt32(Number), Ask->getArg(0)});
+  SmallVector<Value *, 8> Arguments(make_pointer_range(drop_begin(Ask->args())));
+  runIf(B, Which, runner(Unit, Tests, Number, H, /*IsAfter=*/true), Arguments, End, Unit);
+  B.SetInsertPoint(End);
+  B.CreateRetVoid();
+  return Ask;
+}
+
+// Lets tests run when the unit returns.
+void askAtReturns(Function &Unit, ArrayRef<ReturnInst *> Returns, Function *Ask, Value *Due, Value *Room) {
+  LLVMContext &C = Unit.getContext();
   for (ReturnInst *Return : Returns) {
     BasicBlock *Block = Return->getParent();
     BasicBlock *End = Block->splitBasicBlock(Return->getIterator());
-    auto *Ask = BasicBlock::Create(C, "unseen.after", &Unit, End), *Copy = BasicBlock::Create(C, "unseen.test", &Unit, End);
+    auto *Now = BasicBlock::Create(C, "unseen.after", &Unit, End);
     Block->getTerminator()->eraseFromParent();
     IRBuilder<> B(Block);
     B.SetCurrentDebugLocation(Return->getDebugLoc());
-    B.CreateCondBr(B.CreateIsNotNull(B.CreateLoad(B.getInt32Ty(), Due)), Ask, End, Rarely);
-    B.SetInsertPoint(Ask);
-    Value *Which = B.CreateCall(H.After, {H.Record, B.getInt32(Number), Room});
-    B.CreateCondBr(B.CreateIsNotNull(Which), Copy, End, Rarely);
-    B.SetInsertPoint(Copy);
-    SmallVector<Value *, 8> Values{Which};
-    for (bool Results : {false, true})
-      for (Argument &A : Unit.args())
-        if (isResult(A) == Results)
-          Values.push_back(&A);
+    B.CreateCondBr(B.CreateLoad(B.getInt1Ty(), Due), Now, End, MDBuilder(C).createUnlikelyBranchWeights());
+    B.SetInsertPoint(Now);
+    SmallVector<Value *, 2> Results;
+    for (Argument &A : Unit.args())
+      if (isResult(A))
+        Results.push_back(&A);
     if (Value *Result = Return->getReturnValue())
-      Values.push_back(Result);
-    pass(B, Run, Values, Unit, 1);
-    B.CreateUnreachable();
+      Results.push_back(Result);
+    callBeside(B, Ask, Unit, {Room}, Results);
+    B.CreateBr(End);
   }
+}
+
+// Lets the inliner decide about a unit as if it did not ask: what was added is taken off when it comes to this call, which it does before it
+// comes to the unit's own code. The numbers are LLVM's: for an instruction, for a call beside its arguments, and by how much a function of
+// one block may cost more than others.
+void inlineAsBefore(Function &Unit, CallInst *At, unsigned Blocks, unsigned Instructions) {
+  const int ForInstruction = 5, ForCall = 25, ForOneBlock = 113;
+  int Now = Unit.getInstructionCount();
+  At->addFnAttr(Attribute::get(Unit.getContext(), "call-inline-cost",
+                               std::to_string(-(Now - int(Instructions) + int(Unit.arg_size())) * ForInstruction - ForCall)));
+  if (Blocks == 1)
+    At->addFnAttr(Attribute::get(Unit.getContext(), "call-threshold-bonus", std::to_string(ForOneBlock)));
 }
 
 } // namespace
@@ -307,7 +433,9 @@ extern "C" void unseen_shim_ask_for_tests(Function *Unit, const Test *First, siz
                                           uint32_t Exact, uint32_t Number, const Asking *H) {
   ArrayRef Tests(First, Count);
   auto Has = [&](uint64_t Kind) { return any_of(Tests, [&](const Test &T) { return T.Kind == Kind; }); };
-  Function *Run = runner(*Unit, Tests, Number, *H, /*IsAfter=*/false);
+  unsigned StateWords = Exact > 8 ? 2 : Exact > 0 ? 1 : 0;
+  Function *Asks = asker(*Unit, Tests, StateWords, Number, *H, Has(After), Has(Rescue));
+  unsigned Blocks = Unit->size(), Instructions = Unit->getInstructionCount();
   SmallVector<ReturnInst *, 4> Returns;
   for (BasicBlock &Block : *Unit)
     if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator()); Return && !Block.getTerminatingMustTailCall())
@@ -325,71 +453,52 @@ extern "C" void unseen_shim_ask_for_tests(Function *Unit, const Test *First, siz
   IRBuilder<> B(&Entry);
   if (DISubprogram *SP = Unit->getSubprogram())
     B.SetCurrentDebugLocation(DILocation::get(C, SP->getLine(), 0, SP));
-  uint64_t Words = Exact > 8 ? 2 : Exact > 0 ? 1 : Unit->arg_size();
-  uint64_t Most = std::max<uint64_t>({Words, 1, Has(After) ? H->DueWords : 0});
-  Value *Room = B.CreateAlloca(ArrayType::get(B.getInt64Ty(), Most));
-  Value *Due = nullptr;
+  Value *Due = nullptr, *Room = nullptr;
   if (Has(After)) {
-    Due = B.CreateAlloca(B.getInt32Ty());
-    B.CreateStore(B.getInt32(0), Due);
+    uint64_t Words = StateWords ? StateWords : Unit->arg_size();
+    Room = B.CreateAlloca(ArrayType::get(B.getInt64Ty(), std::max<uint64_t>(Words, H->DueWords)));
+    Due = B.CreateAlloca(B.getInt1Ty());
+    B.CreateStore(B.getFalse(), Due);
   }
   MDNode *Rarely = MDBuilder(C).createUnlikelyBranchWeights();
   Value *Desk = B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), H->Desks, Number * H->DeskSize);
-  LoadInst *Open = B.CreateAlignedLoad(B.getInt32Ty(), Desk, Align(4), /*isVolatile=*/true);
+  Value *Gate = B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), H->Gates, Number);
+  LoadInst *Open = B.CreateAlignedLoad(B.getInt8Ty(), Gate, Align(1), /*isVolatile=*/true);
   BasicBlock *Ask = Block("unseen.ask");
-  Value *Hits = ConstantPointerNull::get(B.getPtrTy());
+  SmallVector<Value *, 4> More;
+  CallInst *FirstCall = nullptr;
   if (Exact) {
     auto *Look = BasicBlock::Create(C, "unseen.look", Unit, Ask), *Hit = BasicBlock::Create(C, "unseen.hit", Unit, Ask);
     B.CreateCondBr(B.CreateIsNotNull(Open), Look, Body, Rarely);
     B.SetInsertPoint(Look);
     auto [Low, High] = key(B, *Unit, ArrayRef(Pieces, PieceCount));
-    if (Exact <= 8)
-      High = nullptr;
-    Hits = B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), B.CreateThreadLocalAddress(H->Hits), 4 * Number);
-    B.CreateCondBr(isKnown(B, Desk, Low, High, *H), Hit, Ask, MDBuilder(C).createLikelyBranchWeights());
+    More.push_back(Low);
+    if (StateWords == 2)
+      More.push_back(High);
+    FirstCall = B.CreateThreadLocalAddress(H->Hits);
+    Value *Hits = B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), FirstCall, 4 * Number);
+    More.push_back(Hits);
+    B.CreateCondBr(isKnown(B, Desk, Low, StateWords == 2 ? High : nullptr, *H), Hit, Ask, MDBuilder(C).createLikelyBranchWeights());
     B.SetInsertPoint(Hit);
     Value *Counted = B.CreateAdd(B.CreateAlignedLoad(B.getInt32Ty(), Hits, Align(4)), B.getInt32(1));
     B.CreateAlignedStore(Counted, Hits, Align(4));
     B.CreateCondBr(B.CreateICmpUGE(Counted, B.getInt32(H->MostHits)), Ask, Body, Rarely);
-    B.SetInsertPoint(Ask);
-    B.CreateStore(Low, Room);
-    if (High)
-      B.CreateStore(High, B.CreateConstInBoundsGEP1_64(B.getInt64Ty(), Room, 1));
   } else {
     B.CreateCondBr(B.CreateIsNotNull(Open), Ask, Body, Rarely);
-    B.SetInsertPoint(Ask);
-    storeWords(B, Unit->args(), Room);
+    for (Argument &A : Unit->args())
+      if (isResult(A))
+        More.push_back(&A);
   }
-  Value *Which = B.CreateCall(H->Call, {H->Record, B.getInt32(Number), Room, B.getInt32(Words), Hits});
-  BasicBlock *Answer = Block("unseen.answer"), *Copy = Block("unseen.test");
-  B.CreateCondBr(B.CreateIsNotNull(Which), Answer, Body, Rarely);
-  B.SetInsertPoint(Answer);
-  SwitchInst *Switch = B.CreateSwitch(Which, Copy);
-  SmallVector<Value *, 8> Values{Which};
-  for (Argument &A : Unit->args())
-    if (!isResult(A))
-      Values.push_back(&A);
-  if (Has(Rescue)) {
-    BasicBlock *Save = Block("unseen.rescue");
-    Switch->addCase(B.getInt32(H->IsRescue), Save);
-    B.SetInsertPoint(Save);
-    for (const Test &T : Tests)
-      if (T.Kind == Rescue)
-        pass(B, T.Called, ArrayRef(Values).drop_front(), *Unit, 0);
-    B.CreateBr(Body);
-  }
-  if (Due) {
-    BasicBlock *Later = Block("unseen.due");
-    Switch->addCase(B.getInt32(H->IsAfter), Later);
-    B.SetInsertPoint(Later);
-    B.CreateStore(B.getInt32(1), Due);
-    B.CreateBr(Body);
-  }
-  B.SetInsertPoint(Copy);
-  pass(B, Run, Values, *Unit, 1);
-  B.CreateUnreachable();
+  B.SetInsertPoint(Ask);
+  if (Room)
+    More.push_back(Room);
+  CallInst *Asked = callBeside(B, Asks, *Unit, {}, More);
   if (Due)
-    askAtReturns(*Unit, Returns, runner(*Unit, Tests, Number, *H, /*IsAfter=*/true), Due, Room, Number, *H);
+    B.CreateStore(Asked, Due);
+  B.CreateBr(Body);
+  if (Due)
+    askAtReturns(*Unit, Returns, afterAsker(*Unit, Tests, Number, *H), Due, Room);
+  inlineAsBefore(*Unit, FirstCall ? FirstCall : Asked, Blocks, Instructions);
 }
 
 // A function that takes what the unit takes, calls it, and then the test with what it returned.

@@ -38,6 +38,7 @@ const STATE_SETS: &str = "__unseen_state_sets";
 const STATE_VARIABLES: &str = "__unseen_state_variables";
 const STATE_RESOLVE: &str = "__unseen_state_resolve";
 const STATE_UNITS: &str = "__unseen_state_units";
+const STATE_GATES: &str = "__unseen_state_gates";
 const STATE_DESKS: &str = "__unseen_state_desks";
 const STATE_HITS: &str = "__unseen_state_hits";
 const STATE_HITS_HERE: &str = "__unseen_state_hits_here";
@@ -239,6 +240,7 @@ pub fn state(module: Module, manifest: &Manifest, plan: &StatePlan, variables: &
     let (table, _) = table(module, &plan.sets, &globals, &used, &[STATE_SETS, STATE_VARIABLES, STATE_RESOLVE]);
     let units: Vec<Field> = plan.units.iter().flat_map(|u| unit_fields(&u.told)).collect();
     let count = plan.units.len() as u64;
+    let gates = module.add_bytes(STATE_GATES, count, align_of::<Desk>() as u32);
     let desks = module.add_bytes(STATE_DESKS, count * size_of::<Desk>() as u64, align_of::<Desk>() as u32);
     let hits = module.add_bytes(STATE_HITS, 4 * count, 4);
     hits.set_thread_local();
@@ -253,6 +255,7 @@ pub fn state(module: Module, manifest: &Manifest, plan: &StatePlan, variables: &
     ];
     let tail = [
         Field::Address(Some(module.add_constant(STATE_UNITS, &units))),
+        Field::Address(Some(gates)),
         Field::Address(Some(desks)),
         Field::Address(Some(module.add_data(STATE_KINDS, &kinds))),
         Field::Address(Some(module.add_data(STATE_NAMES, &names))),
@@ -272,6 +275,7 @@ pub fn state(module: Module, manifest: &Manifest, plan: &StatePlan, variables: &
         compare: module.declare_hook(&hooks::STATE_COMPARE),
         compared: module.declare_hook(&hooks::STATE_COMPARED),
         record,
+        gates,
         desks,
         hits,
         numbers: NUMBERS,

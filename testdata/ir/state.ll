@@ -18,6 +18,7 @@
 ; CHECK-NOT: section "unseen_tests"
 ; CHECK: @__unseen_state_variables = internal constant { ptr, i64 } { ptr @limit, i64 4 }
 ; The parameter and the variable are the state: 8 bytes. Of the other unit nothing counts but the clock.
+; CHECK: @__unseen_state_gates = internal global [3 x i8] zeroinitializer, align 64
 ; CHECK: @__unseen_state_desks = internal global [1728 x i8] zeroinitializer, align 64
 ; CHECK: @__unseen_state_hits = internal thread_local global [12 x i8] zeroinitializer
 ; CHECK: @__unseen_state_units = internal constant {{.*}} { i64 1, i64 0, i32 0, i32 2, i32 0, i32 8, i64 0, i64 0, i32 2, i32 1, i32 1, i32 0,
@@ -25,15 +26,14 @@
 ; It writes behind a pointer, which may lead to what is read: such a state is never the bytes alone.
 ; CHECK-SAME: i64 2, i64 0, i32 3, i32 1, i32 0, i32 0 }
 ; CHECK: @__unseen_state_names = internal constant {{.*}} c"clip\00rate\00large\00"
-; CHECK: @__unseen_state = internal constant {{.*}} { i32 112, i32 3,
+; CHECK: @__unseen_state = internal constant {{.*}} { i32 120, i32 3,
 ; OTHER: section "unseen_tests"
 ; OTHER-NOT: __unseen_state
 
 ; CHECK: define i32 @clip(i32 %a)
 ; CHECK-NEXT: %slot = alloca i32
-; CHECK-NEXT: [[WORDS:%[0-9]+]] = alloca [1 x i64]
-; CHECK-NEXT: [[OPEN:%[0-9]+]] = load volatile i32, ptr @__unseen_state_desks
-; CHECK-NEXT: [[ASK:%[0-9]+]] = icmp ne i32 [[OPEN]], 0
+; CHECK-NEXT: [[OPEN:%[0-9]+]] = load volatile i8, ptr @__unseen_state_gates
+; CHECK-NEXT: [[ASK:%[0-9]+]] = icmp ne i8 [[OPEN]], 0
 ; CHECK-NEXT: br i1 [[ASK]], label %unseen.look, label %[[BODY:[0-9]+]]
 ; The state is in one word: the parameter, and behind it the variable.
 ; CHECK: unseen.look:
@@ -50,13 +50,8 @@
 ; CHECK: icmp uge i32 %{{[0-9]+}}, 1024
 ; CHECK-NEXT: br i1 %{{[0-9]+}}, label %unseen.ask, label %[[BODY]]
 ; CHECK: unseen.ask:
-; CHECK-NEXT: store i64 [[STATE]], ptr [[WORDS]]
-; CHECK-NEXT: [[WHICH:%[0-9]+]] = call i32 @__unseen_state_call(ptr @__unseen_state, i32 0, ptr [[WORDS]], i32 1, ptr %{{[0-9]+}})
-; CHECK-NEXT: [[TEST:%[0-9]+]] = icmp ne i32 [[WHICH]], 0
-; CHECK-NEXT: br i1 [[TEST]], label %unseen.answer, label %[[BODY]]
-; CHECK: unseen.test:
-; CHECK-NEXT: call void @__unseen_state_call_run.clip(i32 [[WHICH]], i32 %a)
-; CHECK-NEXT: unreachable
+; CHECK-NEXT: call preserve_mostcc void @__unseen_state_call_ask.clip(i32 %a, i64 [[STATE]], ptr %{{[0-9]+}})
+; CHECK-NEXT: br label %[[BODY]]
 ; CHECK: [[BODY]]:
 ; CHECK-NEXT: store i32 %a, ptr %slot
 define i32 @clip(i32 %a) {
@@ -81,11 +76,8 @@ define internal void @clip_says_nothing(i32 %a) {
   ret void
 }
 
-; Numbers that are none are all one.
 ; CHECK: define double @rate(double %x)
-; CHECK: [[NONE:%[0-9]+]] = fcmp uno double %x, %x
-; CHECK-NEXT: [[X:%[0-9]+]] = select i1 [[NONE]], double {{.*}}, double %x
-; CHECK-NEXT: bitcast double [[X]] to i64
+; CHECK: call preserve_mostcc void @__unseen_state_call_ask.rate(double %x)
 define double @rate(double %x) {
   %now = call i64 @llvm.readcyclecounter()
   %n = uitofp i64 %now to double
@@ -110,6 +102,19 @@ define internal i32 @large_is_well(i64 %n) {
 
 declare i64 @llvm.readcyclecounter()
 
+; CHECK: define internal preserve_mostcc void @__unseen_state_call_ask.clip(i32 %0, i64 %1, ptr %2) [[SELDOM:#[0-9]+]]
+; CHECK-NEXT: [[WORDS:%[0-9]+]] = alloca [1 x i64]
+; CHECK-NEXT: [[WORD:%[0-9]+]] = getelementptr inbounds i64, ptr [[WORDS]], i64 0
+; CHECK-NEXT: store i64 %1, ptr [[WORD]]
+; CHECK-NEXT: [[WHICH:%[0-9]+]] = call i32 @__unseen_state_call(ptr @__unseen_state, i32 0, ptr [[WORDS]], i32 1, ptr %2)
+; CHECK-NEXT: [[TEST:%[0-9]+]] = icmp ne i32 [[WHICH]], 0
+; CHECK-NEXT: br i1 [[TEST]], label %unseen.test, label %[[END:[0-9]+]]
+; CHECK: unseen.test:
+; CHECK-NEXT: call void @__unseen_state_call_run.clip(i32 [[WHICH]], i32 %0)
+; CHECK-NEXT: unreachable
+; CHECK: [[END]]:
+; CHECK-NEXT: ret void
+
 ; What a test throws ends here: nobody is told to have called this. Tests have frames of their own.
 ; CHECK: define internal void @__unseen_state_call_run.clip(i32 %0, i32 %1) [[RUN:#[0-9]+]]
 ; CHECK-NEXT: call void asm sideeffect ".cfi_undefined rip", ""()
@@ -118,5 +123,20 @@ declare i64 @llvm.readcyclecounter()
 ; CHECK: call void @__unseen_state_verdict(i32
 ; CHECK: call void @clip_says_nothing(i32 %1)
 ; CHECK-NEXT: call void @__unseen_state_verdict(i32 1)
+; Numbers that are none are all one.
+; CHECK: define internal preserve_mostcc void @__unseen_state_call_ask.rate(double %0)
+; CHECK: [[NONE:%[0-9]+]] = fcmp uno double %0, %0
+; CHECK-NEXT: [[X:%[0-9]+]] = select i1 [[NONE]], double {{.*}}, double %0
+; CHECK-NEXT: bitcast double [[X]] to i64
+
+; Words have the numbers of the unit's parameters.
+; CHECK: define internal preserve_mostcc void @__unseen_state_call_ask.large(i64 %0, ptr %1)
+; CHECK: [[OUT:%[0-9]+]] = ptrtoint ptr %1 to i64
+; CHECK-NEXT: [[FIRST:%[0-9]+]] = getelementptr inbounds i64, ptr [[ROOM:%[0-9]+]], i64 0
+; CHECK-NEXT: store i64 [[OUT]], ptr [[FIRST]]
+; CHECK-NEXT: [[SECOND:%[0-9]+]] = getelementptr inbounds i64, ptr [[ROOM]], i64 1
+; CHECK-NEXT: store i64 %0, ptr [[SECOND]]
+
+; CHECK-DAG: attributes [[SELDOM]] = { cold noinline uwtable }
 ; CHECK-DAG: attributes [[RUN]] = { cold noinline noreturn nounwind uwtable }
 ; CHECK-DAG: attributes [[ALONE]] = { noinline }

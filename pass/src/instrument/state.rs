@@ -3,24 +3,29 @@
 //! ```text
 //! before                      after
 //! define i32 @f(i32 %a) {     define i32 @f(i32 %a) {
-//!   ...                         %open = load volatile i32, ptr @desk          ; of this unit
+//!   ...                         %open = load volatile i8, ptr @gate           ; of this unit
 //!   ret i32 %v                  br i1 (%open != 0), label %look, label %body
 //! }                           look:                                           ; if the state is a few bytes
 //!                               br i1 (%a is in the desk's cache), label %hit, label %ask
 //!                             hit:
 //!                               count it; now and then go to %ask, else to %body
 //!                             ask:
-//!                               %n = call i32 @__unseen_state_call(ptr @record, i32 0, ptr %words, i32 1, ptr @hits)
-//!                               br i1 (%n != 0), label %test, label %body
+//!                               call void @ask.f(i32 %a, i64 %a, ptr @hits)
+//!                               br label %body
+//!                             body:
+//!                               ...
+//!                             define void @ask.f(i32 %a, i64 %word, ptr %hits) {
+//!                               %n = call i32 @__unseen_state_call(ptr @record, i32 0, ptr %words, i32 1, ptr %hits)
+//!                               br i1 (%n != 0), label %test, label %end
 //!                             test:                            ; in a copy of the process
 //!                               call void @run.f(i32 %n, i32 %a)
 //!                               unreachable
-//!                             body:
-//!                               ...
+//!                             end:
+//!                               ret void
 //! ```
 //!
 //! `@run.f` calls the n-th test with the same arguments, and tells what it found (`shim/tests.cpp`). A unit with tests for when it
-//! returns looks before each `ret` whether any is due; one that can be rescued has another block beside `test`.
+//! returns looks before each `ret` whether any is due; of one that can be rescued `@ask.f` has another block beside `test`.
 
 use crate::analysis::attached::{Attached, Found};
 use crate::analysis::state::{Piece, StatePlan};

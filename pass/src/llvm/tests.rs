@@ -18,12 +18,14 @@ pub struct Asking {
     pub compared: Function,
     /// The module's state record.
     pub record: Global,
+    /// A byte for each unit.
+    pub gates: Global,
     pub desks: Global,
     /// Each thread's own counts of calls that did not have to ask, one for each unit.
     pub hits: Global,
     pub numbers: Numbers,
 }
-const _: () = assert!(size_of::<Asking>() == 144);
+const _: () = assert!(size_of::<Asking>() == 152);
 
 /// What the shim has to know of [`state::Desk`] and its use.
 #[repr(C)]

@@ -57,9 +57,9 @@ macro_rules! for_each_state_hook {
     ($visit:path) => {
         $visit! {
             /// A module with tests enters the process. Part of its name is the ABI version, as for the other modules' hook.
-            STATE_ENTER_MODULE enter_module "__unseen_state_v2" (record: state) -> void;
+            STATE_ENTER_MODULE enter_module "__unseen_state_v3" (record: state) -> void;
             /// That module leaves the process.
-            STATE_LEAVE_MODULE leave_module "__unseen_state_leave_v2" (record: state) -> void;
+            STATE_LEAVE_MODULE leave_module "__unseen_state_leave_v3" (record: state) -> void;
             /// A unit is called, with these arguments as 64-bit words, or in this state. `hits` is where the thread counts calls that did
             /// not have to ask; null if there are none. Gives what is to be done, see [`unseen_abi::state::AFTER`].
             STATE_CALL call "__unseen_state_call" (record: state, unit: i32, words: any, count: i32, hits: any) -> i32;

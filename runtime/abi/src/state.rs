@@ -71,6 +71,8 @@ pub struct StateRecord {
     pub sets: Table,
     /// The units.
     pub list: *const Unit,
+    /// For each unit a byte: it asks only while that is not 0. Side by side, since all that units do mostly is to look at them.
+    pub gates: *mut u8,
     /// As many desks as units.
     pub desks: *mut Desk,
     /// For each test a byte, its [`Kind`].
@@ -82,7 +84,7 @@ pub struct StateRecord {
     pub hits: Option<extern "C" fn(u32) -> usize>,
 }
 
-const _: () = assert!(core::mem::size_of::<StateRecord>() == 112);
+const _: () = assert!(core::mem::size_of::<StateRecord>() == 120);
 const _: () = assert!(core::mem::offset_of!(StateRecord, list) == 64);
 
 /// Where a unit's code looks before it calls the runtime. The runtime writes, the code that the pass put into the unit reads.
@@ -93,8 +95,8 @@ const _: () = assert!(core::mem::offset_of!(StateRecord, list) == 64);
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Desk {
-    /// The unit asks only while this is not 0.
-    pub gate: i32,
+    /// Whether the unit's gate is ever open. For the runtime alone.
+    pub is_used: i32,
     pub reserved: [i32; 15],
     pub cache: [u64; NARROW_PLACES],
 }

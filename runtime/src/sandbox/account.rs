@@ -137,7 +137,13 @@ fn tell_stack(room: &mut Room, part: Part, is_exact: bool) {
     let Room { modules, rows, now, .. } = room;
     tell(part, |text| {
         let mut text = Some(text);
-        let end = unwind::walk(modules, rows, now, is_exact, FRAMES, |modules, address, is_exact| {
+        // Whoever asks does it by a function of ours.
+        let mut ours = usize::from(part == Part::Callers);
+        let end = unwind::walk(modules, rows, now, is_exact, FRAMES + ours, |modules, address, is_exact| {
+            if ours > 0 {
+                ours -= 1;
+                return;
+            }
             text = text.take().map(|text| frame(text, modules, address, is_exact));
         });
         let text = text.unwrap_or_else(|| Text::new(&mut []));

@@ -5,7 +5,7 @@
 
 use super::fingerprint::State;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicI32, AtomicU64};
+use core::sync::atomic::{AtomicI32, AtomicU8, AtomicU64};
 use unseen_abi::state::{Desk, NARROW_PLACES, StateRecord, Unit, WIDE_PLACES, WIDE_WORDS, folded, place_of};
 
 // What a place holds at first is 0. Only in the first place of all would that be found.
@@ -13,31 +13,36 @@ const _: () = assert!(place_of(0, NARROW_PLACES) == 0 && place_of(0, WIDE_PLACES
 const _: () = assert!(place_of(ELSEWHERE, NARROW_PLACES) != 0 && place_of(ELSEWHERE, WIDE_PLACES) != 0);
 const ELSEWHERE: u64 = 1;
 
-/// A unit's desk.
+/// A unit's desk, and its gate.
 #[derive(Clone, Copy)]
-pub struct Own(*mut Desk);
+pub struct Own {
+    desk: *mut Desk,
+    gate: *mut u8,
+}
 
 /// The desk of a unit of that module.
 pub fn of(record: &StateRecord, number: u32) -> Option<Own> {
-    // SAFETY: the pass made as many desks as units.
-    (number < record.units && !record.desks.is_null()).then(|| Own(unsafe { record.desks.add(number as usize) }))
+    let is_one = number < record.units && !record.desks.is_null() && !record.gates.is_null();
+    let number = number as usize;
+    // SAFETY: the pass made as many of both as there are units.
+    is_one.then(|| unsafe { Own { desk: record.desks.add(number), gate: record.gates.add(number) } })
 }
 
 impl Own {
-    fn gate(&self) -> &AtomicI32 {
+    fn gate(&self) -> &AtomicU8 {
         // SAFETY: the module's variable, which is written here alone.
-        unsafe { AtomicI32::from_ptr(&raw mut (*self.0).gate) }
+        unsafe { AtomicU8::from_ptr(self.gate) }
     }
 
     /// Whether the gate is ever open.
     fn use_of(&self) -> &AtomicI32 {
         // SAFETY: as above.
-        unsafe { AtomicI32::from_ptr((&raw mut (*self.0).reserved).cast()) }
+        unsafe { AtomicI32::from_ptr(&raw mut (*self.desk).is_used) }
     }
 
     fn word(&self, index: usize) -> &AtomicU64 {
         // SAFETY: as above; the numbers are below that of the words.
-        unsafe { AtomicU64::from_ptr((&raw mut (*self.0).cache).cast::<u64>().add(index % NARROW_PLACES)) }
+        unsafe { AtomicU64::from_ptr((&raw mut (*self.desk).cache).cast::<u64>().add(index % NARROW_PLACES)) }
     }
 
     /// Opens it for the first time, or keeps it closed for good.
@@ -49,7 +54,7 @@ impl Own {
 
     /// The unit asks again, if it ever does.
     pub fn reopen(&self) {
-        self.gate().store(self.use_of().load(SeqCst), SeqCst);
+        self.gate().store((self.use_of().load(SeqCst) != 0).into(), SeqCst);
     }
 
     /// The unit does not ask for now.
@@ -101,7 +106,7 @@ mod tests {
     }
 
     fn desk() -> Desk {
-        Desk { gate: 0, reserved: [0; 15], cache: [0; NARROW_PLACES] }
+        Desk { is_used: 0, reserved: [0; 15], cache: [0; NARROW_PLACES] }
     }
 
     fn unit(exact: u32) -> Unit {
@@ -112,7 +117,8 @@ mod tests {
     fn only_what_was_remembered_is_found() {
         for exact in [8, 16] {
             let mut desk = desk();
-            let own = Own(&raw mut desk);
+            let mut gate = 0;
+            let own = Own { desk: &raw mut desk, gate: &raw mut gate };
             let state = |i: u64| match exact {
                 8 => State::Narrow(i.wrapping_mul(0x1234_5677)),
                 _ => State::Wide(u128::from(i) << 60 | u128::from(i)),
@@ -133,7 +139,8 @@ mod tests {
     #[test]
     fn what_is_being_written_is_not_found() {
         let mut desk = desk();
-        let own = Own(&raw mut desk);
+        let mut gate = 0;
+        let own = Own { desk: &raw mut desk, gate: &raw mut gate };
         own.prepare(&unit(16), true);
         let state = State::Wide(7 << 64 | 9);
         own.remember(&unit(16), state);
@@ -147,13 +154,14 @@ mod tests {
     fn a_gate_that_is_never_open_stays_closed() {
         for is_used in [false, true] {
             let mut desk = desk();
-            let own = Own(&raw mut desk);
+            let mut gate = 0;
+            let own = Own { desk: &raw mut desk, gate: &raw mut gate };
             own.prepare(&unit(8), is_used);
-            assert_eq!(desk.gate != 0, is_used);
+            assert_eq!(gate != 0, is_used);
             own.close();
-            assert_eq!(desk.gate, 0);
+            assert_eq!(gate, 0);
             own.reopen();
-            assert_eq!(desk.gate != 0, is_used);
+            assert_eq!(gate != 0, is_used);
         }
     }
 }

@@ -22,13 +22,15 @@ impl Told {
     fn state(&self, arguments: &[u64]) -> Option<State> {
         let (words, word_count) = (self.words.as_ptr(), self.words.len() as u64);
         let sets = Table { words, word_count, variables: std::ptr::null(), variable_count: 0, resolve: None };
-        let (list, desks, kinds, names) = (std::ptr::null(), std::ptr::null_mut(), std::ptr::null(), std::ptr::null());
+        let (gates, desks) = (std::ptr::null_mut(), std::ptr::null_mut());
+        let (list, kinds, names) = (std::ptr::null(), std::ptr::null(), std::ptr::null());
         let record = StateRecord {
             size: 0,
             units: 1,
             id: [0; 16],
             sets,
             list,
+            gates,
             desks,
             kinds,
             names,
