@@ -83,7 +83,7 @@ fn find_tests(module: Module, functions: &[Function], options: &Options) -> (Vec
     if !options.mechanisms.has(Mechanism::State) {
         if !found.descriptors.is_empty() {
             eprintln!(
-                "unseen-pass: warning: tests are attached, but the program is built without `state`: they never run"
+                "unseen-pass: warning: tests are attached, but the program is built without `state`: they never run; build it with --unseen=state,cover"
             );
         }
         return (Vec::new(), Vec::new());
