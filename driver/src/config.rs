@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use unseen_abi::mechanism::{Mechanism, Mechanisms};
+use unseen_abi::mechanism::{Mechanism, Mechanisms, NO_CHOICE};
 use unseen_abi::options::{self, EnvOption};
 
 use crate::command::Failure;
@@ -17,6 +17,8 @@ pub const FILE: &str = "unseen.toml";
 pub struct Build {
     /// What to instrument.
     pub mechanisms: Mechanisms,
+    /// Whether anybody has said so. Else what a program has in it adds to that.
+    pub is_chosen: bool,
     /// Globs of source paths that are left alone.
     pub exclude: Vec<String>,
     /// Whether the language's own library is instrumented too.
@@ -29,7 +31,14 @@ pub struct Build {
 
 impl Default for Build {
     fn default() -> Build {
-        Build { mechanisms: Mechanisms::DEFAULT, exclude: Vec::new(), std: false, lto: true, level: None }
+        Build {
+            mechanisms: Mechanisms::DEFAULT,
+            is_chosen: false,
+            exclude: Vec::new(),
+            std: false,
+            lto: true,
+            level: None,
+        }
     }
 }
 
@@ -42,7 +51,7 @@ impl Build {
         }
         let get = |option: &EnvOption| env.get(&OsString::from(option.name)).map(|v| v.to_string_lossy().into_owned());
         if let Some(list) = get(&options::BUILD) {
-            build.mechanisms = mechanisms(&list, options::BUILD.name)?;
+            build.choose(&list, options::BUILD.name)?;
         }
         if let Some(list) = get(&options::EXCLUDE) {
             build.exclude = list.split(',').map(str::trim).filter(|g| !g.is_empty()).map(str::to_owned).collect();
@@ -60,6 +69,13 @@ impl Build {
             })?);
         }
         Ok(build)
+    }
+
+    /// Takes a list of mechanisms that stands at `place`.
+    pub fn choose(&mut self, list: &str, place: &str) -> Result<(), Failure> {
+        self.is_chosen = list != NO_CHOICE;
+        self.mechanisms = if self.is_chosen { mechanisms(list, place)? } else { Mechanisms::DEFAULT };
+        Ok(())
     }
 
     fn read_file(&mut self, path: &Path) -> Result<(), Failure> {
@@ -88,7 +104,7 @@ impl Build {
         match key {
             "mechanisms" => {
                 let list: Vec<String> = words()?;
-                self.mechanisms = mechanisms(&list.join(","), &path.display().to_string())?;
+                self.choose(&list.join(","), &path.display().to_string())?;
             }
             "exclude" => self.exclude = words()?,
             "std" => self.std = value.as_bool().ok_or_else(|| wrong(path, "build.std", "true or false"))?,
@@ -109,7 +125,11 @@ impl Build {
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let on = |b: bool| if b { "on" } else { "off" }.to_owned();
         let names: Vec<_> = self.mechanisms.iter().map(Mechanism::name).collect();
-        let list = if names.is_empty() { "none".to_owned() } else { names.join(",") };
+        let list = match names.is_empty() {
+            _ if !self.is_chosen => NO_CHOICE.to_owned(),
+            true => "none".to_owned(),
+            false => names.join(","),
+        };
         let mut variables = vec![
             (options::BUILD.name, list),
             (options::EXCLUDE.name, self.exclude.join(",")),
@@ -120,8 +140,7 @@ impl Build {
     }
 }
 
-/// Reads a list of mechanisms that stands at `place`.
-pub fn mechanisms(list: &str, place: &str) -> Result<Mechanisms, Failure> {
+fn mechanisms(list: &str, place: &str) -> Result<Mechanisms, Failure> {
     Mechanisms::parse(list).map_err(|unknown| {
         let known: Vec<_> = Mechanism::ALL.into_iter().map(Mechanism::name).collect();
         Failure::usage(format!("{place}: no mechanism is called '{unknown}'{}", nearest(unknown, &known)))
@@ -190,7 +209,10 @@ mod tests {
         assert_eq!((build.mechanisms, build.std, build.exclude.len()), (Mechanisms::default(), true, 2));
         let build =
             resolve(file, &[("UNSEEN_BUILD", "cover"), ("UNSEEN_STD", "off"), ("UNSEEN_EXCLUDE", "c,")]).unwrap();
-        assert_eq!(build, Build { exclude: vec!["c".into()], ..Build::default() });
+        assert_eq!(build, Build { is_chosen: true, exclude: vec!["c".into()], ..Build::default() });
+        let build = resolve(file, &[("UNSEEN_BUILD", "default")]).unwrap();
+        assert_eq!((build.mechanisms, build.is_chosen), (Mechanisms::DEFAULT, false));
+        assert!(build.variables().contains(&("UNSEEN_BUILD", "default".into())));
         let level = |env: &[(&str, &str)]| resolve("[build]\nlevel = 's'\n", env).unwrap().level;
         assert_eq!((level(&[]), level(&[("UNSEEN_LINK_LEVEL", "0")])), (Some('s'), Some('0')));
     }

@@ -55,6 +55,21 @@ fn a_bug_is_found_in_the_run_that_meets_its_state_and_states_are_tested_once() {
 }
 
 #[test]
+fn tests_bring_along_what_they_need_unless_somebody_chose() {
+    let place = Place::new();
+    let file = root().join("testdata/programs/c/vivo/cache.c");
+    let build = |flags: &str| {
+        let built = place.run(&format!("unseen-clang -w -g {flags} {} -o program", file.display()));
+        built.fine().stderr.clone()
+    };
+    assert_eq!(build("-O2"), "");
+    place.run("unseen run ./program").fine();
+    assert_eq!(counts(&tests(&place), "lookup_agrees", ["calls", "unseen"]), [8, 8]);
+    assert!(build("--unseen=cover").contains("tests are attached, but this is built without `state`: they never run"));
+    place.run("unseen units program").failed(3, &["no units with tests", "build it again"]);
+}
+
+#[test]
 fn states_can_be_kept_whole() {
     let place = Place::new();
     build(&place, "unseen-clang", "c/vivo/cache.c", "-O2");

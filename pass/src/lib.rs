@@ -13,7 +13,7 @@ pub mod options;
 pub mod plan;
 mod plugin;
 
-use analysis::attached::Attached;
+use analysis::attached::{Attached, Found};
 use instrument::cover::Loops;
 use llvm::{Function, Module};
 use options::Options;
@@ -25,7 +25,9 @@ pub fn run(module: Module, options: &Options) -> bool {
     if emit::is_done(module) {
         return false;
     }
-    let (mut tests, code) = find_tests(module, &module.functions(), options);
+    let found = analysis::attached::find(module, &module.functions());
+    let options = &options.with_tests(!found.descriptors.is_empty() || !options.watch.is_empty());
+    let (mut tests, code) = take_tests(module, found, options);
     let both = instrument::state::call_both(&mut tests);
     let mut functions = module.functions();
     let mut plan = analysis::plan(&functions, options);
@@ -78,13 +80,11 @@ pub fn run(module: Module, options: &Options) -> bool {
 }
 
 /// The tests that are attached to functions, and what tells this program from any other that has them. What can't be done ends the link.
-fn find_tests(module: Module, functions: &[Function], options: &Options) -> (Vec<Attached>, Vec<u8>) {
-    let found = analysis::attached::find(module, functions);
+fn take_tests(module: Module, found: Found, options: &Options) -> (Vec<Attached>, Vec<u8>) {
     if !options.mechanisms.has(Mechanism::State) {
         if !found.descriptors.is_empty() {
-            eprintln!(
-                "unseen-pass: warning: tests are attached, but the program is built without `state`: they never run; build it with --unseen=state,cover"
-            );
+            let why = if options.is_chosen { "without `state`" } else { "without link-time optimisation" };
+            eprintln!("unseen-pass: warning: tests are attached, but this is built {why}: they never run");
         }
         return (Vec::new(), Vec::new());
     }

@@ -3,17 +3,19 @@
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use unseen_abi::manifest::Scope;
-use unseen_abi::mechanism::{Mechanism, Mechanisms};
+use unseen_abi::mechanism::{Mechanism, Mechanisms, NO_CHOICE};
 use unseen_abi::options;
 
 /// Flags of compile units whose line tables were asked for by the wrapper, not by the user.
 pub const ADDED_LINES: &str = "unseen-lines";
 
 /// What to do.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// What to instrument with.
     pub mechanisms: Mechanisms,
+    /// Whether somebody chose that.
+    pub is_chosen: bool,
     /// Whether the module is the whole program.
     pub scope: Scope,
     /// Whether the language's own library is instrumented too.
@@ -31,7 +33,9 @@ pub struct Invalid(pub String);
 impl Options {
     /// From the environment, through `get` so that tests need not change theirs.
     pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Options, Invalid> {
-        let mechanisms = match get(options::BUILD.name) {
+        let chosen = get(options::BUILD.name).filter(|list| list != NO_CHOICE);
+        let is_chosen = chosen.is_some();
+        let mechanisms = match chosen {
             None => Mechanisms::DEFAULT,
             Some(list) => Mechanisms::parse(&list).map_err(|name| {
                 let known: Vec<_> = Mechanism::ALL.iter().map(|m| m.name()).collect();
@@ -48,11 +52,23 @@ impl Options {
         };
         Ok(Options {
             mechanisms,
+            is_chosen,
             scope: if per_unit(&get) { Scope::TranslationUnit } else { Scope::Program },
             standard: get(options::STD.name).is_some_and(|v| v == "on"),
             exclude: globs(&options::EXCLUDE)?,
             watch: globs(&options::WATCH)?,
         })
+    }
+}
+
+impl Options {
+    /// The same for a program that has tests, or not: they bring `state` along, unless somebody chose. Where only one source is seen, tests of
+    /// what is in others would be errors.
+    #[must_use]
+    pub fn with_tests(&self, has_tests: bool) -> Options {
+        let brings = has_tests && !self.is_chosen && self.scope == Scope::Program;
+        let mechanisms = if brings { self.mechanisms.with(Mechanism::State) } else { self.mechanisms };
+        Options { mechanisms, ..self.clone() }
     }
 }
 
@@ -78,6 +94,16 @@ mod tests {
     fn nothing_set_means_the_default() {
         let o = read(&[]).unwrap();
         assert_eq!((o.mechanisms, o.scope, o.standard), (Mechanisms::DEFAULT, Scope::Program, false));
+    }
+
+    #[test]
+    fn tests_bring_state_along_unless_somebody_chose() {
+        let state = |pairs: &[(&str, &str)], has_tests| {
+            read(pairs).unwrap().with_tests(has_tests).mechanisms.has(Mechanism::State)
+        };
+        assert!(state(&[], true) && state(&[("UNSEEN_BUILD", "default")], true));
+        assert!(!state(&[], false) && !state(&[("UNSEEN_BUILD", "cover")], true));
+        assert!(!state(&[("UNSEEN_SCOPE", "unit")], true) && state(&[("UNSEEN_BUILD", "state")], false));
     }
 
     #[test]

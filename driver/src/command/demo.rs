@@ -49,7 +49,7 @@ const STEPS: &[&[&str]] = &[
 
 /// Tests inside a small program.
 const CACHE: &[&[&str]] = &[
-    &["unseen-clang", "-g", "-O2", "--unseen=state,cover", "cache.c", "cache-test.c", "-o", "cache"],
+    &["unseen-clang", "-g", "-O2", "cache.c", "cache-test.c", "-o", "cache"],
     &["unseen", "units", "cache"],
     &["unseen", "run", "./cache", "2", "3", "2", "3", "4", "5"],
 ];
@@ -119,7 +119,7 @@ fn lua(sources: &Path, dir: &Path, own: &Own) -> Result<(), Failure> {
     }
     // Debian's patch of luaconf.h wants to know where modules of this machine are; none are loaded.
     write(&dir.join("lua5.4-deb-multiarch.h"), "#define DEB_HOST_MULTIARCH \"none\"\n")?;
-    let flags = ["unseen-clang", "-w", "-g", "-O2", "--unseen=state,cover", "-DLUA_USE_POSIX", "-I."];
+    let flags = ["unseen-clang", "-w", "-g", "-O2", "-DLUA_USE_POSIX", "-I."];
     println!("\n$ {} {}/*.c lua-test.c -o lua -lm", flags.join(" "), sources.display());
     let names: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
     let rest = ["lua-test.c", "-o", "lua", "-lm"];

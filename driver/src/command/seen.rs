@@ -208,7 +208,7 @@ fn list(ids: &[ModuleId]) -> String {
 /// There is nothing at all.
 fn none(store: &Store) -> Failure {
     Failure::environment(format!("the store {} has no seen sets", store.root().display()))
-        .next("attach tests with UNSEEN_TEST, build with --unseen=state,cover, then `unseen run -- PROGRAM`")
+        .next("attach tests with UNSEEN_TEST (unseen.h), build, then `unseen run -- PROGRAM`")
 }
 
 fn other_build(file: &Path, found: [u8; 16], wanted: [u8; 16]) -> Failure {

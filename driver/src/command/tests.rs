@@ -43,5 +43,5 @@ pub fn run(args: Args) -> Outcome {
 /// There are no tests to tell of.
 pub fn nothing() -> Failure {
     Failure::environment("no program with attached tests left a record in these runs")
-        .next("attach tests with UNSEEN_TEST, build with --unseen=state,cover, then `unseen run -- PROGRAM`")
+        .next("attach tests with UNSEEN_TEST (unseen.h), build, then `unseen run -- PROGRAM`")
 }

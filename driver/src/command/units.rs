@@ -20,8 +20,9 @@ pub struct Args {
 pub fn run(args: Args) -> Outcome {
     let modules = attached::read(&args.binary).map_err(super::manifest::explain)?;
     if modules.iter().all(|(_, a)| a.units.is_empty()) {
-        return Err(Failure::environment(format!("{} has no units with tests", args.binary.display()))
-            .next("attach tests with UNSEEN_TEST (unseen.h), and build with --unseen=state,cover"));
+        return Err(Failure::environment(format!("{} has no units with tests", args.binary.display())).next(
+            "attach tests with UNSEEN_TEST (unseen.h) and build it again, with `state` if you choose what to build in",
+        ));
     }
     output::write(None, |out| {
         for (manifest, attached) in &modules {

@@ -77,7 +77,7 @@ impl Surroundings {
             Some(list) if list == "--unseen" => {
                 return Err(Failure::usage("--unseen names no mechanism").next("write --unseen=cover or --unseen=none"));
             }
-            Some(list) => build.mechanisms = config::mechanisms(&list, "--unseen")?,
+            Some(list) => build.choose(&list, "--unseen")?,
             None => {}
         }
         let get = |name: &str| env.get(OsStr::new(name)).and_then(|v| v.to_str());

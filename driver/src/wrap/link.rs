@@ -215,7 +215,8 @@ fn link_runtime(plan: &mut Plan, around: &Surroundings, instrumented: bool) {
     let watches = around.build.mechanisms.has(Mechanism::Access);
     let access = if watches { hooks::ACCESS } else { &[] };
     // That part is in programs only if they have tests.
-    let state = if around.build.mechanisms.has(Mechanism::State) { hooks::STATE } else { &[] };
+    let may_have_tests = around.build.mechanisms.has(Mechanism::State) || !around.build.is_chosen;
+    let state = if may_have_tests { hooks::STATE } else { &[] };
     for hook in hooks::BASIC.iter().chain(access).chain(state) {
         plan.add(["-Xlinker".to_owned(), format!("--export-dynamic-symbol={}", hook.symbol)]);
     }

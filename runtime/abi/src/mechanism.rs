@@ -36,8 +36,11 @@ impl Mechanism {
 #[repr(transparent)]
 pub struct Mechanisms(pub u32);
 
+/// What stands in a list's place if nobody has chosen: [`Mechanisms::DEFAULT`], and `state` in a program with tests.
+pub const NO_CHOICE: &str = "default";
+
 impl Mechanisms {
-    /// What is built in without a choice.
+    /// What is built in without a choice, and without tests.
     pub const DEFAULT: Mechanisms = Mechanisms(Mechanism::Cover as u32);
 
     /// Whether `m` is in the set.
