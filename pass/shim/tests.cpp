@@ -414,6 +414,22 @@ void askAtReturns(Function &Unit, ArrayRef<ReturnInst *> Returns, Function *Ask,
   }
 }
 
+// What a rescue throws comes out of the unit, and of whoever called it, though their own code throws nothing.
+void letThrow(Function &Unit) {
+  SmallVector<Function *, 8> All{&Unit};
+  while (!All.empty()) {
+    Function *F = All.pop_back_val();
+    F->removeFnAttr(Attribute::NoUnwind);
+    for (User *U : F->users())
+      if (auto *Call = dyn_cast<CallBase>(U); Call && Call->getCalledOperand() == F) {
+        Call->removeFnAttr(Attribute::NoUnwind);
+        // Those that may throw are through with it.
+        if (Call->getFunction()->hasFnAttribute(Attribute::NoUnwind))
+          All.push_back(Call->getFunction());
+      }
+  }
+}
+
 // Lets the inliner decide about a unit as if it did not ask: what was added is taken off when it comes to this call, which it does before it
 // comes to the unit's own code. The numbers are LLVM's: for an instruction, for a call beside its arguments, and by how much a function of
 // one block may cost more than others.
@@ -496,6 +512,8 @@ extern "C" void unseen_shim_ask_for_tests(Function *Unit, const Test *First, siz
   if (Due)
     B.CreateStore(Asked, Due);
   B.CreateBr(Body);
+  if (Has(Rescue))
+    letThrow(*Unit);
   if (Due)
     askAtReturns(*Unit, Returns, afterAsker(*Unit, Tests, Number, *H), Due, Room);
   inlineAsBefore(*Unit, FirstCall ? FirstCall : Asked, Blocks, Instructions);

@@ -56,7 +56,7 @@ options! {
     EXACT "UNSEEN_EXACT" Program "on, off" "off" "on: states of more than 16 bytes are kept whole in the store and compared byte by byte, instead of hashes of 128 bits. Slower, in a seen set of its own, which can't be exported.";
     VALUES "UNSEEN_VALUES" Program "on, off" "off" "on: what is recorded of a test that did not pass has the values too: the arguments of the unit, and up to 4096 bytes of what it reads.";
     BUILD "UNSEEN_BUILD" Build "mechanisms, none or default" "default" "What to instrument; by default cover, and state in programs with tests. The flag --unseen=... beats it, it beats [build] mechanisms in unseen.toml.";
-    WATCH "UNSEEN_WATCH" Build "globs of functions, separated by commas" "none" "The states of these functions are collected without a test, where they are known and have at most 64 bytes; with UNSEEN_POLICY=watch a call in any other state is recorded. Needs the mechanism state.";
+    WATCH "UNSEEN_WATCH" Build "globs of functions, separated by commas" "none" "The states of these functions are collected without a test, where they are known and have at most 64 bytes; with UNSEEN_POLICY=watch a call in any other state is recorded. Needs the mechanism state, which it brings along if nobody chose what to build in.";
     LTO "UNSEEN_LTO" Build "on, off" "on" "off instruments each translation unit by itself, for builds that refuse link-time optimisation.";
     EXCLUDE "UNSEEN_EXCLUDE" Build "globs of source paths, separated by commas" "none" "Functions from these files are not instrumented.";
     STD "UNSEEN_STD" Build "on, off" "off" "on instruments the language's own library (Rust's std, system headers) too.";
