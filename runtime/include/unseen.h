@@ -62,7 +62,7 @@
  *
  * UNSEEN_RESCUE attaches a function that is no test. In a program that is only watched (UNSEEN_POLICY=watch, with a seen set from the lab)
  * it is called before the unit, with its arguments, in the program itself, when the unit is called in a state outside that set: it may
- * log, repair, refuse or end the program. While states are collected (any other policy) it is never called.
+ * log, repair, refuse, throw or end the program. While states are collected (any other policy) it is never called.
  *
  *     static void refuse(struct request *r) { r->is_trusted = 0; }
  *     UNSEEN_RESCUE(handle, refuse)
