@@ -84,15 +84,27 @@ Value *word(IRBuilder<> &B, Argument &A) {
   return B.CreateLoad(B.getInt64Ty(), Slot);
 }
 
+// What says how a parameter is passed. What says what the unit does with memory holds for nobody else.
+AttrBuilder passing(const Function &Unit, unsigned Param) {
+  AttrBuilder Kept(Unit.getContext());
+  for (Attribute A : Unit.getAttributes().getParamAttrs(Param)) {
+    bool IsPassing = A.isTypeAttribute();
+    for (Attribute::AttrKind Kind : {Attribute::ZExt, Attribute::SExt, Attribute::InReg, Attribute::Nest, Attribute::SwiftSelf,
+                                     Attribute::SwiftAsync, Attribute::SwiftError, Attribute::NoUndef, Attribute::Alignment,
+                                     Attribute::StackAlignment})
+      IsPassing |= A.hasAttribute(Kind);
+    if (IsPassing)
+      Kept.addAttribute(A);
+  }
+  return Kept;
+}
+
 // The attributes of a unit's parameters, for a call that gets them from `First` on.
 void giveAttributes(CallInst *Call, const Function &Unit, unsigned First, bool WithResults) {
-  LLVMContext &C = Call->getContext();
   unsigned At = First;
   for (const Argument &A : Unit.args())
-    if (WithResults || !isResult(A)) {
-      AttrBuilder Attributes(C, Unit.getAttributes().getParamAttrs(A.getArgNo()));
-      Call->setAttributes(Call->getAttributes().addParamAttributes(C, At++, Attributes));
-    }
+    if (WithResults || !isResult(A))
+      Call->setAttributes(Call->getAttributes().addParamAttributes(Call->getContext(), At++, passing(Unit, A.getArgNo())));
 }
 
 CallInst *pass(IRBuilder<> &B, Function *To, ArrayRef<Value *> Values, const Function &Unit, unsigned First) {
@@ -172,7 +184,6 @@ SmallVector<Type *, 2> results(const Function &Unit) {
 // A function for what is seldom done. It takes `First`, then what the unit takes but where its result goes, then `Last`.
 Function *beside(Function &Unit, const Twine &Name, Type *Result, ArrayRef<Type *> First, ArrayRef<Type *> Last) {
   Module &M = *Unit.getParent();
-  LLVMContext &C = M.getContext();
   SmallVector<Type *, 8> Types(First);
   for (const Argument &A : Unit.args())
     if (!isResult(A))
@@ -187,7 +198,7 @@ Function *beside(Function &Unit, const Twine &Name, Type *Result, ArrayRef<Type 
   unsigned At = First.size();
   for (const Argument &A : Unit.args())
     if (!isResult(A))
-      Made->addParamAttrs(At++, AttrBuilder(C, Unit.getAttributes().getParamAttrs(A.getArgNo())));
+      Made->addParamAttrs(At++, passing(Unit, A.getArgNo()));
   // Stacks are walked through it.
   Made->setUWTableKind(UWTableKind::Async);
   return Made;
@@ -452,6 +463,11 @@ extern "C" void unseen_shim_ask_for_tests(Function *Unit, const Test *First, siz
   unsigned StateWords = Exact > 8 ? 2 : Exact > 0 ? 1 : 0;
   Function *Asks = asker(*Unit, Tests, StateWords, Number, *H, Has(After), Has(Rescue));
   unsigned Blocks = Unit->size(), Instructions = Unit->getInstructionCount();
+  // What is at these places may be part of the state: it has to be there.
+  for (Argument &A : Unit->args())
+    for (Attribute::AttrKind Kind : {Attribute::ReadNone, Attribute::ReadOnly, Attribute::WriteOnly, Attribute::Captures,
+                                     Attribute::Initializes, Attribute::DeadOnReturn})
+      Unit->removeParamAttr(A.getArgNo(), Kind);
   SmallVector<ReturnInst *, 4> Returns;
   for (BasicBlock &Block : *Unit)
     if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator()); Return && !Block.getTerminatingMustTailCall())

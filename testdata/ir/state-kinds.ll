@@ -43,7 +43,10 @@ define internal i32 @get_is_small(i32 %i, i32 %r) {
   ret i32 %z
 }
 
-define i64 @same(i64 %a, ptr %to) {
+; What the unit does with memory is not what those do that look at its state, and is not said of it any more.
+; CHECK: define i64 @same(i64 %a, ptr noundef %to)
+; CHECK: call preserve_mostcc void @__unseen_state_call_ask.same(i64 %a, ptr noundef %to)
+define i64 @same(i64 %a, ptr noundef writeonly captures(none) initializes((0, 8)) %to) {
   store i64 %a, ptr %to
   ret i64 %a
 }
@@ -73,10 +76,10 @@ define internal void @refuse(i32 %request) {
 ; CHECK: call i32 @get_is_small(i32 %1, i32 %2)
 
 ; The unit is called in the copy, and what it does is told.
-; CHECK: define internal void @__unseen_state_call_run.same(i32 %0, i64 %1, ptr %2)
+; CHECK: define internal void @__unseen_state_call_run.same(i32 %0, i64 %1, ptr noundef %2)
 ; CHECK: [[ROOM:%[0-9]+]] = alloca i64
 ; CHECK: call void @__unseen_state_compare(ptr @__unseen_state, i32 1, ptr %{{[0-9]+}}, i32 2)
-; CHECK-NEXT: [[GOT:%[0-9]+]] = call i64 @same(i64 %1, ptr %2)
+; CHECK-NEXT: [[GOT:%[0-9]+]] = call i64 @same(i64 %1, ptr noundef %2)
 ; CHECK-NEXT: store i64 0, ptr [[ROOM]]
 ; CHECK-NEXT: store i64 [[GOT]], ptr [[ROOM]]
 ; CHECK-NEXT: call void @__unseen_state_compared(ptr [[ROOM]], i64 8)
