@@ -195,9 +195,9 @@ pub fn leave_with(told: [u64; 2]) -> ! {
     kernel::exit(0)
 }
 
-/// In a test that begins: which code asked for it. Told if the test does not pass.
-pub fn set_caller(caller: Caller) {
-    account::set_caller(caller.registers());
+/// In a test that begins: which code asked for it. Told if the test does not pass, but for so many frames of ours.
+pub fn set_caller(caller: Caller, ours: usize) {
+    account::set_caller(caller.registers(), ours);
 }
 
 /// Ends all tests that are under way: their outcome is that their supervisor was killed. To be called before our code is unloaded,

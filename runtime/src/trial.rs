@@ -176,7 +176,7 @@ unsafe fn split_with(
     match sandbox::split(&limits, &Job { test, data: entry, scratch }, keep, finish) {
         Side::Host => 0,
         Side::Test => {
-            sandbox::set_caller(caller);
+            sandbox::set_caller(caller, 0);
             1
         }
         Side::Busy => 2,

@@ -78,6 +78,8 @@ struct Room {
     modules: Modules,
     rows: Rows,
     caller: Registers,
+    /// How many frames of the caller are not told.
+    ours: usize,
     now: Registers,
 }
 
@@ -88,6 +90,7 @@ static ROOM: Rooms = Rooms(UnsafeCell::new(Room {
     modules: Modules::new(),
     rows: Rows::new(),
     caller: Registers::at(0),
+    ours: 0,
     now: Registers::at(0),
 }));
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -97,10 +100,11 @@ pub fn room() -> [usize; 2] {
     [ROOM.0.get().addr(), size_of::<Room>()]
 }
 
-/// In a test that begins: the registers of who asked for it.
-pub fn set_caller(registers: Registers) {
+/// In a test that begins: the registers of who asked for it, and how many frames from there on are ours.
+pub fn set_caller(registers: Registers, ours: usize) {
     // SAFETY: the test has one thread yet.
-    unsafe { (*ROOM.0.get()).caller = registers };
+    let room = unsafe { &mut *ROOM.0.get() };
+    (room.caller, room.ours) = (registers, ours);
 }
 
 /// In a test: tells a part. What does not fit is not told.
@@ -134,11 +138,10 @@ pub fn tell_stacks(place: Option<Registers>) {
 }
 
 fn tell_stack(room: &mut Room, part: Part, is_exact: bool) {
-    let Room { modules, rows, now, .. } = room;
+    let Room { modules, rows, ours, now, .. } = room;
+    let mut ours = if part == Part::Callers { *ours } else { 0 };
     tell(part, |text| {
         let mut text = Some(text);
-        // Whoever asks does it by a function of ours.
-        let mut ours = usize::from(part == Part::Callers);
         let end = unwind::walk(modules, rows, now, is_exact, FRAMES + ours, |modules, address, is_exact| {
             if ours > 0 {
                 ours -= 1;
