@@ -66,6 +66,8 @@ fn tests_bring_along_what_they_need_unless_somebody_chose() {
     place.run("unseen run ./program").fine();
     assert_eq!(counts(&tests(&place), "lookup_agrees", ["calls", "unseen"]), [8, 8]);
     assert!(build("--unseen=cover").contains("tests are attached, but this is built without `state`: they never run"));
+    let built = place.shell(&format!("UNSEEN_LTO=off unseen-clang -w -g {} -o program", file.display()));
+    assert!(built.fine().stderr.contains("built without link-time optimisation: they never run"));
     place.run("unseen units program").failed(3, &["no units with tests", "build it again"]);
 }
 

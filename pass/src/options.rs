@@ -59,9 +59,7 @@ impl Options {
             watch: globs(&options::WATCH)?,
         })
     }
-}
 
-impl Options {
     /// The same for a program that has tests, or not: they bring `state` along, unless somebody chose. Where only one source is seen, tests of
     /// what is in others would be errors.
     #[must_use]

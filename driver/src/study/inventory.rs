@@ -10,15 +10,13 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use unseen_abi::manifest::{Function, Manifest, Outcome, Reason, Scope};
 use unseen_abi::mechanism::Mechanisms;
-use unseen_abi::sections::SYMBOL_PREFIX;
+use unseen_abi::sections::{RUNTIME_CRATE, SYMBOL_PREFIX};
 
 use super::names;
 use super::sources::Sources;
 use crate::store::ModuleId;
 use crate::store::binary::{self, Binary, Symbol};
 
-/// The runtime's crates begin so, in Rust's mangled names too.
-const RUNTIME_CRATE: &str = "unseen_rt";
 /// The file symbol that lld gives to what it compiled from bitcode.
 const LTO_FILE: &str = "ld-temp.o";
 

@@ -36,3 +36,5 @@ pub const INPUT_KINDS: [&str; 5] = ["bitcode", "unit", "native", "library", "fla
 
 /// Prefix of every symbol that belongs to us: never instrumented, never listed as the program's.
 pub const SYMBOL_PREFIX: &str = "__unseen_";
+/// The runtime's crates begin so, in Rust's mangled names too.
+pub const RUNTIME_CRATE: &str = "unseen_rt";
