@@ -22,6 +22,7 @@ fn main() {
             "shim/loops.cpp",
             "shim/off.cpp",
             "shim/tests.cpp",
+            "shim/traces.cpp",
             "shim/types.cpp",
         ])
         .warnings(false);

@@ -6,9 +6,9 @@ mod toolbox;
 use std::collections::{BTreeMap, BTreeSet};
 use toolbox::{Place, root};
 
-fn build(place: &Place) {
-    let file = root().join("testdata/programs/c/vivo/oracle.c");
-    place.run(&format!("unseen-clang -w -g -O2 --unseen=state,cover {} -o program", file.display())).fine();
+fn build(place: &Place, name: &str) {
+    let file = root().join(format!("testdata/programs/c/vivo/{name}.c"));
+    place.run(&format!("unseen-clang -w -g -O2 --unseen=state,cover {} -lpthread -o program", file.display())).fine();
 }
 
 /// How many states each unit met, by what programs printed.
@@ -40,7 +40,7 @@ fn ran(place: &Place) -> (u64, u64) {
 #[test]
 fn a_million_calls_skip_no_state_and_test_each_once() {
     let place = Place::new();
-    build(&place);
+    build(&place, "oracle");
     let out = place.run("unseen run ./program 1 1000000").fine().stdout;
     let wanted = met(&[out]);
     assert_eq!(wanted.len(), 4);
@@ -55,7 +55,7 @@ fn a_million_calls_skip_no_state_and_test_each_once() {
 #[test]
 fn eight_processes_that_fork_and_are_killed_skip_no_state() {
     let place = Place::new();
-    build(&place);
+    build(&place, "oracle");
     // Those that are killed print nothing; whoever comes later meets the same states again.
     let start = "for i in 1 2 3 4 5 6 7 8; do ./program $i";
     let kill = format!(
@@ -72,4 +72,37 @@ fn eight_processes_that_fork_and_are_killed_skip_no_state() {
     let all = seen(&place);
     assert_eq!(all, wanted);
     assert!(half.iter().all(|(unit, states)| *states <= all[unit]), "{half:?}");
+}
+
+/// What a call is about to read is its state, wherever it lies; what can't be told so is walked, or tested at each call. With several
+/// threads, too, whose states are those that one of them has met before.
+#[test]
+fn states_are_what_calls_read_and_no_more() {
+    let place = Place::new();
+    build(&place, "traces");
+    let met = met(&[place.run("unseen run ./program 1 20000").fine().stdout]);
+    let seen_first = seen(&place);
+    for unit in ["either", "after_write", "same", "share"] {
+        assert_eq!(seen_first[unit], met[unit], "{unit}");
+    }
+    // Of an empty array, and of both that are short. Of those of one value, which nothing is written to.
+    assert_eq!((seen_first["longest"], seen_first["rounds"]), (3, 1));
+    assert_eq!(ran(&place).1, 0);
+    place.run("unseen run ./program 2 5000 4").fine();
+    assert_eq!(ran(&place).1, 0);
+    let seen_then = seen(&place);
+    for unit in ["either", "after_write", "share", "longest", "rounds"] {
+        assert_eq!(seen_then[unit], seen_first[unit], "{unit}");
+    }
+    assert!(seen_then["same"] <= 2 * seen_first["same"], "these count by their addresses");
+}
+
+#[test]
+fn a_null_pointer_is_found_by_the_test_before_it_ends_the_program() {
+    let place = Place::new();
+    build(&place, "traces");
+    assert_ne!(place.run("unseen run ./program null").code, Some(0));
+    let text = place.run("unseen tests --format json").stdout;
+    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(found["summary"]["crashed"], 1, "{text}");
 }

@@ -37,10 +37,13 @@ bool unseen_pass_has_gates(Module *M);
 void unseen_shim_register_off();
 }
 
+// traces.cpp
+void addSettleTraces(ModulePassManager &MPM);
+
 namespace {
 
 // What unseen_pass_step answers; the values are those of plugin.rs.
-enum Step { None = -1, Cover = 0, Print = 1, Link = 2, Settle = 3, Last = 4 };
+enum Step { None = -1, Cover = 0, Print = 1, Link = 2, Settle = 3, Last = 4, Traces = 7 };
 
 struct UnseenPass : PassInfoMixin<UnseenPass> {
   int Step;
@@ -131,6 +134,7 @@ void addLink(PassBuilder &PB, ModulePassManager &MPM) {
 
 // Where functions are inlined and simplified, and loops have yet to be unrolled and vectorised.
 void addSettle(ModulePassManager &MPM) {
+  addSettleTraces(MPM);
   MPM.addPass(UnseenPass(Settle));
   FunctionPassManager FPM;
   FPM.addPass(SimplifyCFGPass());
@@ -164,6 +168,8 @@ extern "C" void unseen_shim_register(PassBuilder &PB) {
           return false;
         if (Step == Link)
           addLink(PB, MPM);
+        else if (Step == Traces)
+          addSettleTraces(MPM);
         else
           MPM.addPass(UnseenPass(Step));
         return true;

@@ -24,43 +24,23 @@
 // `run` says that nobody called it: what a test throws ends there, and never reaches who called the unit. (To leave its tables out would not
 // do: with debug info all functions of a module have them.)
 
+#include "tests.h"
 #include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/MDBuilder.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
 namespace {
 
-// As pass/src/llvm/tests.rs passes them.
-struct Asking {
-  Function *Call, *After, *Verdict, *Compare, *Compared;
-  GlobalVariable *Record, *Gates, *Desks, *Hits;
-  uint64_t DeskSize, CacheOffset, NarrowPlaces, WidePlaces, WideWords, Spread, MostHits, DueWords;
-  int64_t IsRescue, IsAfter;
-};
-static_assert(sizeof(Asking) == 152, "tests.rs: Asking");
-
-enum Kind : uint64_t { Before, After, Determinism, Rescue, Watch };
-
-struct Test {
-  Function *Called;
-  uint64_t Kind;
-};
-static_assert(sizeof(Test) == 16, "tests.rs: Test");
-
 struct Piece {
   GlobalVariable *Variable;
   uint64_t At, Size;
 };
 static_assert(sizeof(Piece) == 24, "tests.rs: Piece");
-
-bool isResult(const Argument &A) { return A.hasStructRetAttr(); }
 
 // A parameter as a 64-bit word; 0 if it is larger. All numbers that are none are one.
 Value *word(IRBuilder<> &B, Argument &A) {
@@ -181,7 +161,9 @@ SmallVector<Type *, 2> results(const Function &Unit) {
   return Types;
 }
 
-// A function for what is seldom done. It takes `First`, then what the unit takes but where its result goes, then `Last`.
+} // namespace
+
+// For what is seldom done.
 Function *beside(Function &Unit, const Twine &Name, Type *Result, ArrayRef<Type *> First, ArrayRef<Type *> Last) {
   Module &M = *Unit.getParent();
   SmallVector<Type *, 8> Types(First);
@@ -203,6 +185,18 @@ Function *beside(Function &Unit, const Twine &Name, Type *Result, ArrayRef<Type 
   Made->setUWTableKind(UWTableKind::Async);
   return Made;
 }
+
+Value *hitsOf(IRBuilder<> &B, uint32_t Number, const Asking &H) {
+  return B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), B.CreateThreadLocalAddress(H.Hits), 4 * Number);
+}
+
+Value *countHit(IRBuilder<> &B, Value *Hits) {
+  Value *Counted = B.CreateAdd(B.CreateAlignedLoad(B.getInt32Ty(), Hits, Align(4)), B.getInt32(1));
+  B.CreateAlignedStore(Counted, Hits, Align(4));
+  return Counted;
+}
+
+namespace {
 
 // The function that runs tests in a copy of the process: those for when the unit returns, or all others.
 Function *runner(Function &Unit, ArrayRef<Test> Tests, uint32_t Number, const Asking &H, bool IsAfter) {
@@ -289,8 +283,6 @@ Value *isKnown(IRBuilder<> &B, Value *Desk, Value *Low, Value *High, const Askin
   auto Place = [&](Value *Of, uint64_t Places) {
     return B.CreateLShr(B.CreateMul(Of, B.getInt64(H.Spread)), 64 - Log2_64(Places));
   };
-  if (!High)
-    return B.CreateICmpEQ(load(B, Desk, H.CacheOffset, Place(Low, H.NarrowPlaces)), Low);
   Value *Turned = B.CreateIntrinsic(B.getInt64Ty(), Intrinsic::fshl, {High, High, B.getInt64(32)});
   Value *First = B.CreateMul(Place(B.CreateXor(Low, Turned), H.WidePlaces), B.getInt64(H.WideWords));
   auto Word = [&](uint64_t N) { return load(B, Desk, H.CacheOffset, B.CreateAdd(First, B.getInt64(N))); };
@@ -322,9 +314,25 @@ void runIf(IRBuilder<> &B, Value *Which, Function *Run, ArrayRef<Value *> Values
   B.CreateUnreachable();
 }
 
+// If all tests have seen the state, so that nothing is to be done, remembers the trace or the state; then goes to the end, or nothing is due.
+void rememberIfSeen(IRBuilder<> &B, Value *Which, std::pair<Value *, Value *> Trace, const Asking &H, BasicBlock *End, bool HasAfter) {
+  LLVMContext &C = B.getContext();
+  Function *Ask = End->getParent();
+  auto *Seen = BasicBlock::Create(C, "unseen.seen", Ask, End), *Other = BasicBlock::Create(C, "", Ask, End);
+  B.CreateCondBr(B.CreateICmpEQ(Which, B.getInt32(H.IsSeen)), Seen, Other);
+  B.SetInsertPoint(Seen);
+  rememberTrace(B, Trace.first, Trace.second, H);
+  if (HasAfter)
+    B.CreateRet(B.getFalse());
+  else
+    B.CreateBr(End);
+  B.SetInsertPoint(Other);
+}
+
 // The function that asks whether a test is to be run before the unit; whether one is due after it. It gets the words that are the state,
 // if they are all of it, and else where the unit returns its result.
-Function *asker(Function &Unit, ArrayRef<Test> Tests, unsigned StateWords, uint32_t Number, const Asking &H, bool HasAfter, bool HasRescue) {
+Function *asker(Function &Unit, ArrayRef<Test> Tests, unsigned StateWords, uint32_t Number, const Asking &H, bool HasAfter, bool HasRescue,
+                bool IsTraced) {
   LLVMContext &C = Unit.getContext();
   Type *Word = Type::getInt64Ty(C), *Pointer = PointerType::get(C, 0);
   SmallVector<Type *, 4> Last(StateWords, Word);
@@ -346,20 +354,34 @@ Function *asker(Function &Unit, ArrayRef<Test> Tests, unsigned StateWords, uint3
   size_t Taken = Ask->arg_size() - Last.size();
   SmallVector<Value *, 8> Arguments(make_pointer_range(make_range(Ask->arg_begin(), Ask->arg_begin() + Taken)));
   Argument *More = Ask->arg_begin() + Taken;
-  uint64_t Words = StateWords ? StateWords : Unit.arg_size();
+  uint64_t Words = StateWords ? StateWords : Unit.arg_size() + (IsTraced ? 2 : 0);
   Value *Room = HasAfter ? Ask->getArg(Ask->arg_size() - 1) : slot(*Ask, ArrayType::get(Word, std::max<uint64_t>(Words, 1)));
   auto Store = [&](Value *What, uint64_t At) { B.CreateStore(What, B.CreateConstInBoundsGEP1_64(Word, Room, At)); };
   Value *Hits = ConstantPointerNull::get(B.getPtrTy());
+  SmallVector<Value *, 8> OfUnit;
   if (StateWords) {
     for (unsigned I = 0; I < StateWords; I++)
       Store(More++, I);
     Hits = More;
   } else {
     Argument *Next = Ask->arg_begin();
-    for (const Argument &A : Unit.args())
-      Store(word(B, isResult(A) ? *More++ : *Next++), A.getArgNo());
+    for (const Argument &A : Unit.args()) {
+      OfUnit.push_back(isResult(A) ? More++ : Next++);
+      Store(word(B, *cast<Argument>(OfUnit.back())), A.getArgNo());
+    }
+  }
+  std::pair<Value *, Value *> Trace;
+  if (IsTraced) {
+    Hits = hitsOf(B, Number, H);
+    Trace = traceOfCall(B, Unit, Tests, OfUnit, Number, H);
+    Store(Trace.first, Unit.arg_size());
+    Store(Trace.second, Unit.arg_size() + 1);
   }
   Value *Which = B.CreateCall(H.Call, {H.Record, B.getInt32(Number), Room, B.getInt32(Words), Hits});
+  if (StateWords == 1)
+    Trace = {Ask->getArg(Taken), secondWord(B, Number)};
+  if (Trace.first)
+    rememberIfSeen(B, Which, Trace, H, End, HasAfter);
   if (HasRescue) {
     auto *Save = BasicBlock::Create(C, "unseen.rescue", Ask, End), *Other = BasicBlock::Create(C, "", Ask, End);
     B.CreateCondBr(B.CreateICmpEQ(Which, B.getInt32(H.IsRescue)), Save, Other);
@@ -457,11 +479,13 @@ void inlineAsBefore(Function &Unit, CallInst *At, unsigned Blocks, unsigned Inst
 
 // Lets a unit ask about its tests.
 extern "C" void unseen_shim_ask_for_tests(Function *Unit, const Test *First, size_t Count, const Piece *Pieces, size_t PieceCount,
-                                          uint32_t Exact, uint32_t Number, const Asking *H) {
+                                          uint32_t Exact, bool IsTraced, uint32_t Number, const Asking *H) {
   ArrayRef Tests(First, Count);
   auto Has = [&](uint64_t Kind) { return any_of(Tests, [&](const Test &T) { return T.Kind == Kind; }); };
   unsigned StateWords = Exact > 8 ? 2 : Exact > 0 ? 1 : 0;
-  Function *Asks = asker(*Unit, Tests, StateWords, Number, *H, Has(After), Has(Rescue));
+  // These make a copy of the unit as it is.
+  Function *Looks = IsTraced ? traceLooker(*Unit, Tests, Number, *H) : nullptr;
+  Function *Asks = asker(*Unit, Tests, StateWords, Number, *H, Has(After), Has(Rescue), IsTraced);
   unsigned Blocks = Unit->size(), Instructions = Unit->getInstructionCount();
   // What is at these places may be part of the state: it has to be there.
   for (Argument &A : Unit->args())
@@ -510,16 +534,23 @@ extern "C" void unseen_shim_ask_for_tests(Function *Unit, const Test *First, siz
     FirstCall = B.CreateThreadLocalAddress(H->Hits);
     Value *Hits = B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), FirstCall, 4 * Number);
     More.push_back(Hits);
-    B.CreateCondBr(isKnown(B, Desk, Low, StateWords == 2 ? High : nullptr, *H), Hit, Ask, MDBuilder(C).createLikelyBranchWeights());
+    Value *IsKnown = StateWords == 2 ? isKnown(B, Desk, Low, High, *H) : isTraceKnown(B, Low, secondWord(B, Number), *H);
+    B.CreateCondBr(IsKnown, Hit, Ask, MDBuilder(C).createLikelyBranchWeights());
     B.SetInsertPoint(Hit);
-    Value *Counted = B.CreateAdd(B.CreateAlignedLoad(B.getInt32Ty(), Hits, Align(4)), B.getInt32(1));
-    B.CreateAlignedStore(Counted, Hits, Align(4));
-    B.CreateCondBr(B.CreateICmpUGE(Counted, B.getInt32(H->MostHits)), Ask, Body, Rarely);
+    B.CreateCondBr(B.CreateICmpUGE(countHit(B, Hits), B.getInt32(H->MostHits)), Ask, Body, Rarely);
   } else {
-    B.CreateCondBr(B.CreateIsNotNull(Open), Ask, Body, Rarely);
     for (Argument &A : Unit->args())
       if (isResult(A))
         More.push_back(&A);
+    if (Looks) {
+      auto *Look = BasicBlock::Create(C, "unseen.look", Unit, Ask);
+      B.CreateCondBr(B.CreateIsNotNull(Open), Look, Body, Rarely);
+      B.SetInsertPoint(Look);
+      FirstCall = callBeside(B, Looks, *Unit, {}, More);
+      B.CreateCondBr(FirstCall, Body, Ask, MDBuilder(C).createLikelyBranchWeights());
+    } else {
+      B.CreateCondBr(B.CreateIsNotNull(Open), Ask, Body, Rarely);
+    }
   }
   B.SetInsertPoint(Ask);
   if (Room)

@@ -16,13 +16,13 @@ use unseen_abi::manifest::{self, Cover, Manifest};
 use unseen_abi::mechanism::Mechanisms;
 use unseen_abi::module::{COUNTER_PAGE, ModuleRecord};
 use unseen_abi::sets::{self, CONSTANT, Lies};
-use unseen_abi::state::{self, Attachments, Desk, StateRecord};
+use unseen_abi::state::{self, Attachments, Desk, StateRecord, TRACE_PLACES};
 use unseen_abi::{ABI_VERSION, hooks, sections};
 
 const DONE_FLAG: &str = "unseen";
 /// The counters; `shim/off.cpp` finds probes by it.
 pub const COUNTERS: &str = "__unseen_counters";
-const PROBE: &str = "__unseen_probe";
+pub const PROBE: &str = "__unseen_probe";
 /// The epoch; `shim/off.cpp` makes functions look at it.
 pub const EPOCH: &str = "__unseen_epoch";
 const RECORD: &str = "__unseen_module";
@@ -38,8 +38,9 @@ const STATE_SETS: &str = "__unseen_state_sets";
 const STATE_VARIABLES: &str = "__unseen_state_variables";
 const STATE_RESOLVE: &str = "__unseen_state_resolve";
 const STATE_UNITS: &str = "__unseen_state_units";
-const STATE_GATES: &str = "__unseen_state_gates";
+pub const STATE_GATES: &str = "__unseen_state_gates";
 const STATE_DESKS: &str = "__unseen_state_desks";
+const STATE_TRACES: &str = "__unseen_state_traces";
 const STATE_HITS: &str = "__unseen_state_hits";
 const STATE_HITS_HERE: &str = "__unseen_state_hits_here";
 const STATE_KINDS: &str = "__unseen_state_kinds";
@@ -244,6 +245,7 @@ pub fn state(module: Module, manifest: &Manifest, plan: &StatePlan, variables: &
     let desks = module.add_bytes(STATE_DESKS, count * size_of::<Desk>() as u64, align_of::<Desk>() as u32);
     let hits = module.add_bytes(STATE_HITS, 4 * count, 4);
     hits.set_thread_local();
+    let traces = module.add_bytes(STATE_TRACES, 16 * TRACE_PLACES as u64, align_of::<Desk>() as u32);
     let kinds: Vec<u8> = plan.units.iter().flat_map(|u| &u.tests).map(|t| t.kind as u8).collect();
     let names: Vec<u8> =
         plan.units.iter().flat_map(|u| demangle(&u.function.name()).into_bytes().into_iter().chain([0])).collect();
@@ -278,6 +280,7 @@ pub fn state(module: Module, manifest: &Manifest, plan: &StatePlan, variables: &
         gates,
         desks,
         hits,
+        traces,
         numbers: NUMBERS,
     }
 }

@@ -19,9 +19,9 @@ use llvm::{Function, Module};
 use options::Options;
 use unseen_abi::mechanism::Mechanism;
 
-/// Runs the pass on a module, before it is optimised; [`settle`] must follow. Returns whether it was changed: a second run
+/// Runs the pass on a module, before it is optimised if it will be; [`settle`] must follow. Returns whether it was changed: a second run
 /// changes nothing.
-pub fn run(module: Module, options: &Options) -> bool {
+pub fn run(module: Module, options: &Options, optimised: bool) -> bool {
     if emit::is_done(module) {
         return false;
     }
@@ -62,7 +62,8 @@ pub fn run(module: Module, options: &Options) -> bool {
         emit::access_registration(module, record);
     }
     if let Some(sets) = sets.as_ref().filter(|_| !tests.is_empty()) {
-        let state = analysis::state::plan(&tests, &functions, &plan, sets);
+        let with_traces = optimised && !watches;
+        let state = analysis::state::plan(&tests, &functions, &plan, sets, with_traces);
         let asking = emit::state(module, &manifest, &state, &variables);
         instrument::state::run(&state, &variables, &asking);
         instrument::verify(&module.functions(), "state");

@@ -52,6 +52,7 @@ const SETTLE: c_int = 3;
 const LAST: c_int = 4;
 const PROBES: c_int = 5;
 const DEPS: c_int = 6;
+const TRACES: c_int = 7;
 
 /// The step with that pipeline name.
 ///
@@ -68,6 +69,7 @@ unsafe extern "C" fn unseen_pass_step(name: *const u8, length: usize) -> c_int {
         b"unseen-settle" => SETTLE,
         b"unseen-last" => LAST,
         b"unseen-deps" => DEPS,
+        b"unseen-traces" => TRACES,
         _ => NONE,
     }
 }
@@ -110,6 +112,18 @@ extern "C" fn unseen_pass_epoch(length: &mut usize) -> *const u8 {
     text(emit::EPOCH, length)
 }
 
+/// The name of the units' gates.
+#[unsafe(no_mangle)]
+extern "C" fn unseen_pass_gates(length: &mut usize) -> *const u8 {
+    text(emit::STATE_GATES, length)
+}
+
+/// The name of the function that probes call.
+#[unsafe(no_mangle)]
+extern "C" fn unseen_pass_probe(length: &mut usize) -> *const u8 {
+    text(emit::PROBE, length)
+}
+
 fn text(text: &'static str, length: &mut usize) -> *const u8 {
     *length = text.len();
     text.as_ptr()
@@ -145,13 +159,13 @@ unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
     let module = unsafe { Module::from_raw(module.cast()) };
     match step {
         COVER => {
-            let changed = crate::run(module, &options);
+            let changed = crate::run(module, &options, false);
             if changed {
                 crate::settle(module, Loops::Leave);
             }
             changed
         }
-        LINK | PROBES => crate::run(module, &options),
+        LINK | PROBES => crate::run(module, &options, true),
         SETTLE => crate::settle(module, Loops::Copy),
         LAST => crate::last(module),
         PRINT => {

@@ -64,7 +64,10 @@ define internal void @refuse(i32 %request) {
 
 ; CHECK: define internal i1 @__unseen_state_call_ask.get(i32 %0, i64 %1, ptr %2, ptr %3)
 ; CHECK: [[N:%[0-9]+]] = call i32 @__unseen_state_call(ptr @__unseen_state, i32 0, ptr %3, i32 1, ptr %2)
-; CHECK-NEXT: [[IS_DUE:%[0-9]+]] = icmp eq i32 [[N]], 1073741824
+; CHECK-NEXT: icmp eq i32 [[N]], -2
+; CHECK: unseen.seen:
+; CHECK: ret i1 false
+; CHECK: [[IS_DUE:%[0-9]+]] = icmp eq i32 [[N]], 1073741824
 ; CHECK: ret i1 [[IS_DUE]]
 
 ; CHECK: define internal void @__unseen_state_call_ask_after.get(ptr %0, i32 %1, i32 %2)

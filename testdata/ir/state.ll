@@ -24,7 +24,7 @@
 ; CHECK: @__unseen_state_units = internal constant {{.*}} { i64 1, i64 0, i32 0, i32 2, i32 0, i32 8, i64 0, i64 0, i32 2, i32 1, i32 1, i32 0,
 ; What is returned in memory has no place among what a test takes: its only parameter is the unit's second.
 ; It writes behind a pointer, which may lead to what is read: such a state is never the bytes alone.
-; CHECK-SAME: i64 2, i64 0, i32 3, i32 1, i32 0, i32 0 }
+; CHECK-SAME: i64 2, i64 0, i32 3, i32 1, i32 2, i32 0 }
 ; CHECK: @__unseen_state_names = internal constant {{.*}} c"clip\00rate\00large\00"
 ; CHECK: @__unseen_state = internal constant {{.*}} { i32 120, i32 3,
 ; OTHER: section "unseen_tests"
@@ -40,11 +40,15 @@
 ; CHECK: load volatile i32, ptr @limit
 ; CHECK: shl i128 %{{[0-9]+}}, 32
 ; CHECK: [[STATE:%[0-9]+]] = trunc i128 %{{[0-9]+}} to i64
-; CHECK: [[MIXED:%[0-9]+]] = mul i64 [[STATE]],
-; CHECK-NEXT: [[PLACE:%[0-9]+]] = lshr i64 [[MIXED]], 58
-; CHECK-NEXT: [[AT:%[0-9]+]] = getelementptr inbounds i64, ptr getelementptr inbounds (i8, ptr @__unseen_state_desks, i64 64), i64 [[PLACE]]
-; CHECK-NEXT: [[KNOWN:%[0-9]+]] = load atomic i64, ptr [[AT]] acquire
-; CHECK-NEXT: [[HIT:%[0-9]+]] = icmp eq i64 [[KNOWN]], [[STATE]]
+; CHECK: [[BOTH:%[0-9]+]] = xor i64 [[STATE]],
+; CHECK-NEXT: [[MIXED:%[0-9]+]] = mul i64 [[BOTH]],
+; CHECK-NEXT: [[PLACE:%[0-9]+]] = lshr i64 [[MIXED]], 48
+; CHECK-NEXT: [[AT:%[0-9]+]] = getelementptr inbounds { i64, i64 }, ptr @__unseen_state_traces, i64 [[PLACE]]
+; CHECK: [[KNOWN:%[0-9]+]] = load atomic i64, ptr [[AT]] acquire
+; CHECK: icmp eq i64 %{{[0-9]+}}, 1
+; CHECK: icmp eq i64 %{{[0-9]+}}, 1
+; CHECK: [[SAME:%[0-9]+]] = icmp eq i64 [[KNOWN]], [[STATE]]
+; CHECK-NEXT: [[HIT:%[0-9]+]] = and i1 [[SAME]],
 ; CHECK-NEXT: br i1 [[HIT]], label %unseen.hit, label %unseen.ask
 ; CHECK: unseen.hit:
 ; CHECK: icmp uge i32 %{{[0-9]+}}, 1024
@@ -107,7 +111,9 @@ declare i64 @llvm.readcyclecounter()
 ; CHECK-NEXT: [[WORD:%[0-9]+]] = getelementptr inbounds i64, ptr [[WORDS]], i64 0
 ; CHECK-NEXT: store i64 %1, ptr [[WORD]]
 ; CHECK-NEXT: [[WHICH:%[0-9]+]] = call i32 @__unseen_state_call(ptr @__unseen_state, i32 0, ptr [[WORDS]], i32 1, ptr %2)
-; CHECK-NEXT: [[TEST:%[0-9]+]] = icmp ne i32 [[WHICH]], 0
+; CHECK-NEXT: [[SEEN:%[0-9]+]] = icmp eq i32 [[WHICH]], -2
+; CHECK-NEXT: br i1 [[SEEN]], label %unseen.seen, label %{{[0-9]+}}
+; CHECK: [[TEST:%[0-9]+]] = icmp ne i32 [[WHICH]], 0
 ; CHECK-NEXT: br i1 [[TEST]], label %unseen.test, label %[[END:[0-9]+]]
 ; CHECK: unseen.test:
 ; CHECK-NEXT: call void @__unseen_state_call_run.clip(i32 [[WHICH]], i32 %0)

@@ -10,7 +10,7 @@ use crate::plan::Plan;
 use std::collections::HashMap;
 use unseen_abi::deps::{self, Deps, Item, Link, Path, What};
 use unseen_abi::sets::{Extent, Offset, Place};
-use unseen_abi::state::{self, OPAQUE};
+use unseen_abi::state::{self, Kind, OPAQUE, TRACED};
 
 /// Parameters beyond are no part of a state that can be told.
 const MOST_PARAMS: u32 = 64;
@@ -59,8 +59,8 @@ pub enum Piece {
     },
 }
 
-/// Puts the sets of units and tests together.
-pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, sets: &Sets) -> StatePlan {
+/// Puts the sets of units and tests together. `with_traces`: functions will be inlined and simplified, without which traces are short.
+pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, sets: &Sets, with_traces: bool) -> StatePlan {
     let Sets { deps, globals, others } = sets;
     let numbers: HashMap<Function, u32> =
         (0..).zip(&plan.functions).map(|(number, f)| (functions[f.index], number)).collect();
@@ -99,6 +99,8 @@ pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, sets: &S
         } else if let Some(pieces) = exact(&told, &sizes, &used, &reads, &writes, globals) {
             told.exact = pieces.iter().map(Piece::size).sum::<u64>().max(1) as u32;
             key = pieces;
+        } else if with_traces && can_be_traced(*unit, tests) {
+            told.flags = TRACED;
         }
         let reads_told = reads.iter().filter_map(|item| item.via).collect();
         used.out.functions.push(deps::Function { reads, ..deps::Function::default() });
@@ -124,6 +126,17 @@ pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, sets: &S
         variables[new as usize] = globals.get(old as usize).copied().unwrap_or(u32::MAX);
     }
     StatePlan { units, sets: out, globals: variables }
+}
+
+/// Whether what a call reads can be told by copies of the unit and of its tests. Not of tests that run after it, which read what it has
+/// written, nor of what is called in the program itself.
+fn can_be_traced(unit: Function, tests: &[Test]) -> bool {
+    unit.can_be_traced()
+        && tests.iter().all(|test| match test.kind {
+            Kind::Before => test.function.is_some_and(Function::can_be_traced),
+            Kind::Determinism | Kind::Watch => true,
+            Kind::After | Kind::Rescue => false,
+        })
 }
 
 /// Whether a function's state is known, and how many bytes it has at most, where these are no more than 64.

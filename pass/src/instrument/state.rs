@@ -24,6 +24,9 @@
 //!                               ret void
 //! ```
 //!
+//! A unit whose state lies behind pointers has a call of `@look.f` in `look`, which tells whether what it is about to read is known
+//! (`shim/traces.cpp`).
+//!
 //! `@run.f` calls the n-th test with the same arguments, and tells what it found (`shim/tests.cpp`). A unit with tests for when it
 //! returns looks before each `ret` whether any is due; of one that can be rescued `@ask.f` has another block beside `test`.
 
@@ -75,6 +78,6 @@ pub fn run(plan: &StatePlan, variables: &[Value], asking: &Asking) {
             }
         };
         let key: Vec<llvm::tests::Piece> = unit.key.iter().map(piece).collect();
-        unit.function.ask_for_tests(&tests, &key, unit.told.exact, number, asking);
+        unit.function.ask_for_tests(&tests, &key, &unit.told, number, asking);
     }
 }

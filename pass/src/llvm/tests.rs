@@ -23,26 +23,29 @@ pub struct Asking {
     pub desks: Global,
     /// Each thread's own counts of calls that did not have to ask, one for each unit.
     pub hits: Global,
+    /// Room for [`state::TRACE_PLACES`].
+    pub traces: Global,
     pub numbers: Numbers,
 }
-const _: () = assert!(size_of::<Asking>() == 152);
+const _: () = assert!(size_of::<Asking>() == 168);
 
 /// What the shim has to know of [`state::Desk`] and its use.
 #[repr(C)]
-pub struct Numbers([u64; 10]);
+pub struct Numbers([u64; 11]);
 
 /// These numbers.
 pub const NUMBERS: Numbers = Numbers([
     size_of::<state::Desk>() as u64,
     offset_of!(state::Desk, cache) as u64,
-    state::NARROW_PLACES as u64,
     state::WIDE_PLACES as u64,
     state::WIDE_WORDS as u64,
     state::SPREAD,
     state::HITS as u64,
     state::DUE_WORDS as u64,
+    state::TRACE_PLACES as u64,
     state::RESCUE as i64 as u64,
     state::AFTER as u64,
+    state::SEEN as i64 as u64,
 ]);
 
 /// Something that is attached to a function. The shim knows this layout.
@@ -89,9 +92,11 @@ unsafe extern "C" {
         key: *const Piece,
         pieces: usize,
         exact: u32,
+        is_traced: bool,
         number: u32,
         asking: *const Asking,
     );
+    fn unseen_shim_can_be_traced(function: LLVMValueRef) -> bool;
     fn unseen_shim_call_with(unit: LLVMValueRef, test: LLVMValueRef, name: *const u8, length: usize) -> LLVMValueRef;
     fn unseen_shim_word_at(variable: LLVMValueRef, offset: u64, is_pointer: bool) -> LLVMValueRef;
     fn unseen_shim_remove_descriptor(variable: LLVMValueRef);
@@ -186,11 +191,29 @@ mod views {
             unsafe { LLVMDeleteFunction(self.0) };
         }
 
+        /// Whether a copy of it can tell what it is about to read (`shim/traces.cpp`).
+        pub fn can_be_traced(self) -> bool {
+            unsafe { unseen_shim_can_be_traced(self.0) }
+        }
+
         /// Lets it ask whether one of its tests is to be run, as the unit of that number.
-        /// If its state is `exact` bytes, those of these pieces, it asks only if it does not know better.
-        pub fn ask_for_tests(self, tests: &[Test], key: &[Piece], exact: u32, number: u32, asking: &Asking) {
-            let (tests, count) = (tests.as_ptr(), tests.len());
-            unsafe { unseen_shim_ask_for_tests(self.0, tests, count, key.as_ptr(), key.len(), exact, number, asking) };
+        /// If its state is `told.exact` bytes, those of these pieces, or if it has traces, it asks only if it does not know better.
+        pub fn ask_for_tests(self, tests: &[Test], key: &[Piece], told: &state::Unit, number: u32, asking: &Asking) {
+            let (first, count) = (tests.as_ptr(), tests.len());
+            let (pieces, is_traced) = (key.len(), told.flags & state::TRACED != 0);
+            unsafe {
+                unseen_shim_ask_for_tests(
+                    self.0,
+                    first,
+                    count,
+                    key.as_ptr(),
+                    pieces,
+                    told.exact,
+                    is_traced,
+                    number,
+                    asking,
+                );
+            }
         }
     }
 }

@@ -89,20 +89,19 @@ const _: () = assert!(core::mem::offset_of!(StateRecord, list) == 64);
 
 /// Where a unit's code looks before it calls the runtime. The runtime writes, the code that the pass put into the unit reads.
 ///
-/// A unit whose state is up to 16 bytes has a cache here of states that all its tests have seen, one in each place, which
-/// [`place_of`] tells. A unit with a state of up to 8 bytes has [`NARROW_PLACES`] words; one with more has [`WIDE_PLACES`] of four
-/// words: a number, which is odd while it is written, and the state.
+/// A unit whose state is 9 to 16 bytes has a cache here of states that all its tests have seen, one in each place, which
+/// [`place_of`] tells: a number, which is odd while it is written, and the state. States of up to 8 bytes, and traces, are where all units
+/// of the module have them ([`TRACE_PLACES`]); their own code writes these.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Desk {
     /// Whether the unit's gate is ever open. For the runtime alone.
     pub is_used: i32,
     pub reserved: [i32; 15],
-    pub cache: [u64; NARROW_PLACES],
+    pub cache: [u64; WIDE_PLACES * WIDE_WORDS],
 }
 
-pub const NARROW_PLACES: usize = 64;
-pub const WIDE_PLACES: usize = NARROW_PLACES / WIDE_WORDS;
+pub const WIDE_PLACES: usize = 16;
 pub const WIDE_WORDS: usize = 4;
 
 const _: () = assert!(core::mem::size_of::<Desk>() == 576 && core::mem::offset_of!(Desk, cache) == 64);
@@ -129,6 +128,9 @@ pub const RESCUE: i32 = -1;
 /// tests are due when the unit returns. Any other number but 0 is given in a copy of the process: which test is to be run, from 1.
 pub const AFTER: i32 = 1 << 30;
 
+/// all tests have seen the state, which was told by a trace, or is one word: nothing is to be done, and the unit's code is to remember it.
+pub const SEEN: i32 = -2;
+
 /// Words of room that a unit with tests of the kind [`Kind::After`] has for what is due.
 pub const DUE_WORDS: usize = 4;
 
@@ -144,7 +146,7 @@ pub struct Unit {
     pub first: u32,
     /// How many tests it has.
     pub tests: u32,
-    /// [`OPAQUE`] or 0.
+    /// [`OPAQUE`], [`TRACED`] or 0.
     pub flags: u32,
     /// How many bytes the state has, if it is these bytes and nothing else, and at most 16; else 0. Then the hook for a call gets the state
     /// in place of the arguments: one word, or two if these are more than 8 bytes.
@@ -155,6 +157,12 @@ const _: () = assert!(core::mem::size_of::<Unit>() == 32);
 
 /// Flag of a unit: the state does not decide what its tests find. They always run.
 pub const OPAQUE: u32 = 1;
+/// Flag of a unit: its code tells what the call is about to read, its *trace*: two words behind the arguments, the second 0 if it could
+/// not. It remembers those that all tests have seen, and does not ask if it knows the trace.
+pub const TRACED: u32 = 2;
+
+/// How many traces, and states of up to 8 bytes, the units of a module have room for together, two words each: a power of two.
+pub const TRACE_PLACES: usize = 1 << 16;
 
 /// The file that a process leaves for a module: for each test the words of [`Tally`].
 pub const FILE: Form = Form { extension: "state", magic: *b"UNSEENSA", version: 3, words: 22 };

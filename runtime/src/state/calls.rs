@@ -10,12 +10,12 @@ use crate::arch::Caller;
 use crate::sandbox::{self, Job, Keep, Side};
 use crate::{run, sys};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use unseen_abi::state::{AFTER, DUE_WORDS, HITS, Kind, RESCUE, SPREAD, StateRecord, Tally, Unit};
+use unseen_abi::state::{AFTER, DUE_WORDS, HITS, Kind, RESCUE, SEEN, SPREAD, StateRecord, TRACED, Tally, Unit};
 
 /// How long a caller waits before it looks again whether there is room for another test, in ns.
 const PAUSE: i64 = 50_000;
 /// Of so many checks one is timed; a power of two.
-const TIMED: u64 = 64;
+const TIMED: u64 = 256;
 
 /// What the runtime knows of a call.
 #[derive(Clone, Copy)]
@@ -53,7 +53,9 @@ pub fn call(
     // SAFETY: so many words lie there, on the caller's stack.
     let words = unsafe { core::slice::from_raw_parts(room.cast_const(), count) };
     let mut timed = Timed::begin(module, unit);
-    let state = module.state(number, unit, words);
+    let (words, trace) = parted(unit, words);
+    let trace = trace.filter(|_| module.has_hashes());
+    let state = trace.or_else(|| module.state(number, unit, words));
     let is_new = |test: u32| state.is_none_or(|state| !module.has_seen(test, state));
     let all = unit.first..unit.first.saturating_add(unit.tests);
     let first_new = all.clone().find(|test| is_new(*test));
@@ -67,10 +69,21 @@ pub fn call(
         (Policy::Never, ..) => 0,
         (Policy::Unseen | Policy::Watch, None, Some(state)) => {
             desk.remember(unit, state);
-            0
+            if trace.is_some() || matches!(state, State::Narrow(_)) { SEEN } else { 0 }
         }
         (Policy::Watch, ..) => call.watch(all),
         (Policy::Unseen | Policy::Always, ..) => call.test(all, room),
+    }
+}
+
+/// A unit's arguments, and its trace, if it has one, as a state.
+fn parted<'a>(unit: &Unit, words: &'a [u64]) -> (&'a [u64], Option<State>) {
+    match words {
+        [arguments @ .., low, high] if unit.flags & TRACED != 0 => {
+            let trace = u128::from(*high) << 64 | u128::from(*low);
+            (arguments, (*high != 0).then_some(State::Wide(trace)))
+        }
+        _ => (words, None),
     }
 }
 

@@ -6,11 +6,10 @@
 use super::fingerprint::State;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicI32, AtomicU8, AtomicU64};
-use unseen_abi::state::{Desk, NARROW_PLACES, StateRecord, Unit, WIDE_PLACES, WIDE_WORDS, folded, place_of};
+use unseen_abi::state::{Desk, StateRecord, Unit, WIDE_PLACES, WIDE_WORDS, folded, place_of};
 
 // What a place holds at first is 0. Only in the first place of all would that be found.
-const _: () = assert!(place_of(0, NARROW_PLACES) == 0 && place_of(0, WIDE_PLACES) == 0);
-const _: () = assert!(place_of(ELSEWHERE, NARROW_PLACES) != 0 && place_of(ELSEWHERE, WIDE_PLACES) != 0);
+const _: () = assert!(place_of(0, WIDE_PLACES) == 0 && place_of(ELSEWHERE, WIDE_PLACES) != 0);
 const ELSEWHERE: u64 = 1;
 
 /// A unit's desk, and its gate.
@@ -42,12 +41,14 @@ impl Own {
 
     fn word(&self, index: usize) -> &AtomicU64 {
         // SAFETY: as above; the numbers are below that of the words.
-        unsafe { AtomicU64::from_ptr((&raw mut (*self.desk).cache).cast::<u64>().add(index % NARROW_PLACES)) }
+        unsafe {
+            AtomicU64::from_ptr((&raw mut (*self.desk).cache).cast::<u64>().add(index % (WIDE_PLACES * WIDE_WORDS)))
+        }
     }
 
     /// Opens it for the first time, or keeps it closed for good.
-    pub fn prepare(&self, unit: &Unit, is_used: bool) {
-        self.word(if unit.exact > 8 { 1 } else { 0 }).store(ELSEWHERE, SeqCst);
+    pub fn prepare(&self, is_used: bool) {
+        self.word(1).store(ELSEWHERE, SeqCst);
         self.use_of().store(is_used.into(), SeqCst);
         self.reopen();
     }
@@ -62,11 +63,11 @@ impl Own {
         self.gate().store(0, SeqCst);
     }
 
-    /// The unit need not ask in this state again.
+    /// The unit need not ask in this state again. Others than exact ones of two words it remembers itself.
     pub fn remember(&self, unit: &Unit, state: State) {
         match state {
-            _ if unit.exact == 0 => {}
-            State::Narrow(state) => self.word(place_of(state, NARROW_PLACES)).store(state, Relaxed),
+            State::Narrow(_) => {}
+            State::Wide(_) if unit.exact == 0 => {}
             State::Wide(state) => {
                 let (low, high) = (state as u64, (state >> 64) as u64);
                 let first = place_of(folded(low, high), WIDE_PLACES) * WIDE_WORDS;
@@ -95,18 +96,14 @@ mod tests {
 
     /// As the code that the pass emits looks.
     fn finds(desk: &Desk, state: State) -> bool {
-        match state {
-            State::Narrow(state) => desk.cache[place_of(state, NARROW_PLACES)] == state,
-            State::Wide(state) => {
-                let (low, high) = (state as u64, (state >> 64) as u64);
-                let first = place_of(folded(low, high), WIDE_PLACES) * WIDE_WORDS;
-                desk.cache[first] & 1 == 0 && desk.cache[first + 1..first + 3] == [low, high]
-            }
-        }
+        let State::Wide(state) = state else { return false };
+        let (low, high) = (state as u64, (state >> 64) as u64);
+        let first = place_of(folded(low, high), WIDE_PLACES) * WIDE_WORDS;
+        desk.cache[first] & 1 == 0 && desk.cache[first + 1..first + 3] == [low, high]
     }
 
     fn desk() -> Desk {
-        Desk { is_used: 0, reserved: [0; 15], cache: [0; NARROW_PLACES] }
+        Desk { is_used: 0, reserved: [0; 15], cache: [0; WIDE_PLACES * WIDE_WORDS] }
     }
 
     fn unit(exact: u32) -> Unit {
@@ -115,25 +112,20 @@ mod tests {
 
     #[test]
     fn only_what_was_remembered_is_found() {
-        for exact in [8, 16] {
-            let mut desk = desk();
-            let mut gate = 0;
-            let own = Own { desk: &raw mut desk, gate: &raw mut gate };
-            let state = |i: u64| match exact {
-                8 => State::Narrow(i.wrapping_mul(0x1234_5677)),
-                _ => State::Wide(u128::from(i) << 60 | u128::from(i)),
-            };
-            own.prepare(&unit(exact), true);
-            assert!((0..10_000).all(|i| !finds(&desk, state(i))), "a new one is empty");
-            let mut known = std::collections::HashSet::new();
-            for i in 0..200 {
-                own.remember(&unit(exact), state(i));
-                known.insert(state(i));
-                assert!(finds(&desk, state(i)));
-                assert!((0..400).all(|i| !finds(&desk, state(i)) || known.contains(&state(i))));
-            }
-            assert!((0..200).filter(|i| finds(&desk, state(*i))).count() > 8);
+        let mut desk = desk();
+        let mut gate = 0;
+        let own = Own { desk: &raw mut desk, gate: &raw mut gate };
+        let state = |i: u64| State::Wide(u128::from(i) << 60 | u128::from(i));
+        own.prepare(true);
+        assert!((0..10_000).all(|i| !finds(&desk, state(i))), "a new one is empty");
+        let mut known = std::collections::HashSet::new();
+        for i in 0..200 {
+            own.remember(&unit(16), state(i));
+            known.insert(state(i));
+            assert!(finds(&desk, state(i)));
+            assert!((0..400).all(|i| !finds(&desk, state(i)) || known.contains(&state(i))));
         }
+        assert!((0..200).filter(|i| finds(&desk, state(*i))).count() > 8);
     }
 
     #[test]
@@ -141,7 +133,7 @@ mod tests {
         let mut desk = desk();
         let mut gate = 0;
         let own = Own { desk: &raw mut desk, gate: &raw mut gate };
-        own.prepare(&unit(16), true);
+        own.prepare(true);
         let state = State::Wide(7 << 64 | 9);
         own.remember(&unit(16), state);
         assert!(finds(&desk, state));
@@ -156,7 +148,7 @@ mod tests {
             let mut desk = desk();
             let mut gate = 0;
             let own = Own { desk: &raw mut desk, gate: &raw mut gate };
-            own.prepare(&unit(8), is_used);
+            own.prepare(is_used);
             assert_eq!(gate != 0, is_used);
             own.close();
             assert_eq!(gate, 0);

@@ -117,9 +117,9 @@ fn enter_module(run: &'static Run, record: &'static StateRecord) {
         let mut values = variables.filter_map(|variable| environment::value(variable, &options::UNITS));
         let globs = values.next().unwrap_or_default();
         let names = units::names(names(record)).chain(core::iter::repeat(&[][..]));
-        for ((number, unit), name) in (0..).zip(units(record)).zip(names) {
+        for (number, name) in (0..record.units).zip(names) {
             if let Some(desk) = desks::of(record, number) {
-                desk.prepare(unit, open && units::is_chosen(globs, name));
+                desk.prepare(open && units::is_chosen(globs, name));
             }
         }
     });
@@ -270,6 +270,11 @@ impl Module {
             }
             Names::Numbers(_) => None,
         }
+    }
+
+    /// Whether states are told by hashes.
+    fn has_hashes(&self) -> bool {
+        matches!(self.names, Names::Hashes)
     }
 
     fn has_seen(&self, test: u32, state: State) -> bool {
