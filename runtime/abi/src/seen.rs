@@ -9,8 +9,8 @@
 //!
 //! # What a slot means
 //!
-//! The low [`CLASS_BITS`] bits of a line's number are bits of the key (its *class*), whatever the number of lines. A state that
-//! found its line full is in another one, and its field tells in which ([`aside`]). So a slot means the same key at all times: to whoever
+//! The low [`CLASS_BITS`] bits of a line's number are bits of the key (its *class*), whatever the number of lines. A state has two lines and
+//! is in the one that had more room, or in yet another if both were full: its field tells in which ([`aside`]). So a slot means the same key at all times: to whoever
 //! reads it while the set grows, to whoever was stopped for an hour before he wrote it, after any crash. At worst it is where nobody looks
 //! for it: forgotten.
 //!
@@ -31,7 +31,7 @@ pub mod file;
 /// First bytes of every such file.
 pub const MAGIC: [u8; 8] = *b"UNSEENSS";
 /// Version of this layout.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// File name extension.
 pub const EXTENSION: &str = "seen";
 /// What follows the name of the file for narrow keys in that of the file for wide ones.
@@ -51,18 +51,29 @@ pub const GROUPED: u64 = FIRST_LINES << 3;
 pub const MOST_LINES: u64 = (1 << (CLASS_BITS + 16)) - BATCH;
 /// How many lines are added at once. Divides all sizes.
 pub const BATCH: u64 = 512;
-/// Where a state goes that finds its line full: to the line with that number exclusive-or this of 1, then of 2, and so on. First
-/// close by, which costs little to look at, then anywhere among the [`BATCH`] lines around it, each time among other four: a crowd of full
-/// lines is left quickly. Of [`BATCH`] numbers each comes once.
+/// The line that is a state's as much as its own one: the one with that number exclusive-or this, by the state's first word. Among
+/// the [`NEAR`] lines around it, which are mostly in one page: looking at both costs little more than looking at one.
 #[inline(always)]
-pub const fn aside(i: usize) -> u64 {
+pub const fn second(word: u64) -> u64 {
+    // Never the same line; the highest bits choose nothing else.
+    word >> (64 - NEAR.ilog2()) | 1
+}
+/// Among so many lines.
+const NEAR: u64 = 64;
+
+/// Where a state may be: in the line with its line's number exclusive-or this of 0 or of 1, whichever had more room; if both were
+/// full, of 2, then of 3, and so on. First close by, then anywhere among the [`BATCH`] lines around it, each time among other four: a crowd of
+/// full lines is left quickly. Of [`BATCH`] numbers each comes once.
+pub const fn aside(i: usize, word: u64) -> u64 {
     const FOURS: u64 = BATCH / 4;
-    let i = i as u64;
-    if i < 4 {
-        return i;
+    let (i, second) = (i as u64, second(word));
+    if i == 1 {
+        return second;
     }
-    let (round, four) = ((i - 4) / (FOURS - 1), (i - 4) % (FOURS - 1));
-    ((four + 1) * 37 % FOURS) << 2 | (round + four) & 3
+    let (round, four) = (i.saturating_sub(4) / (FOURS - 1), i.saturating_sub(4) % (FOURS - 1));
+    let other = if i < 4 { i } else { ((four + 1) * 37 % FOURS) << 2 | (round + four) & 3 };
+    // It comes in the other's place.
+    if other == second { 1 } else { other }
 }
 
 /// The first word of a slot that is being emptied. No key is stored whose first word is this, or 0.
@@ -186,7 +197,7 @@ pub trait Format: Content {
     const WORDS: usize;
     /// Bits of a key that are in the field.
     const REST_BITS: u32;
-    /// In how many lines a state may be: its own, and [`aside`] of 1 and so on.
+    /// In how many lines a state may be: [`aside`] of 0, of 1, and so on.
     const ASIDES: usize;
     /// How many states [`BATCH`] lines are to hold, when lines are in groups.
     const DENSITY: u64;
@@ -233,15 +244,14 @@ pub trait Format: Content {
     /// A field.
     #[inline(always)]
     fn field(mixed: &Mixed, aside: usize) -> u64 {
-        // With bits of the word: fields that nearly always said 0 would tell less of which slot is the right one.
-        1 | mixed.rest << 1 | (aside as u64 ^ mixed.words[0] >> (64 - Self::ASIDES.ilog2())) << (1 + Self::REST_BITS)
+        1 | mixed.rest << 1 | (aside as u64) << (1 + Self::REST_BITS)
     }
 
     /// What a slot of that line holds, and the line it belongs to. None if it is empty, or was never finished.
     #[inline(always)]
     fn decode(line: u64, field: u64, words: [u64; 2]) -> Option<(u64, Mixed)> {
-        let i = (field >> (1 + Self::REST_BITS) ^ words[0] >> (64 - Self::ASIDES.ilog2())) as usize % Self::ASIDES;
-        let (line, rest) = (line ^ aside(i), field >> 1 & ((1 << Self::REST_BITS) - 1));
+        let i = (field >> (1 + Self::REST_BITS)) as usize % Self::ASIDES;
+        let (line, rest) = (line ^ aside(i, words[0]), field >> 1 & ((1 << Self::REST_BITS) - 1));
         let mixed = Mixed { class: line & (FIRST_LINES - 1), words, rest };
         (field & 1 != 0 && mixed.is_storable()).then_some((line, mixed))
     }
@@ -265,8 +275,9 @@ pub struct WideFormat;
 
 // Odd numbers without a pattern.
 const A: u64 = 0x9e37_79b9_7f4a_7c15;
+// One that fits into an instruction.
+const E: u64 = 0x5bd1_e995;
 const B: u64 = 0xbf58_476d_1ce4_e5b9;
-const C: u64 = 0x94d0_49bb_1331_11eb;
 const D: u64 = 0xd6e8_feb8_6659_fd93;
 
 /// Times this, an odd number is 1: what was multiplied by the one is divided by the other.
@@ -280,22 +291,20 @@ const fn inverse(odd: u64) -> u64 {
     x
 }
 const B_INVERSE: u64 = inverse(B);
-const C_INVERSE: u64 = inverse(C);
-const _: () = assert!(B.wrapping_mul(B_INVERSE) == 1 && C.wrapping_mul(C_INVERSE) == 1);
+const _: () = assert!(B.wrapping_mul(B_INVERSE) == 1);
 
-/// A bijection after which every bit depends on all.
+/// A bijection after which every bit depends on all; in as few steps as do that.
 #[inline(always)]
 const fn stir(mut x: u64) -> u64 {
+    x = x.wrapping_mul(B);
     x = (x ^ x >> 32).wrapping_mul(B);
-    x = (x ^ x >> 29).wrapping_mul(C);
     x ^ x >> 32
 }
 
 /// Undoes it.
 const fn unstir(mut x: u64) -> u64 {
-    x = (x ^ x >> 32).wrapping_mul(C_INVERSE);
-    x = (x ^ x >> 29 ^ x >> 58).wrapping_mul(B_INVERSE);
-    x ^ x >> 32
+    x = (x ^ x >> 32).wrapping_mul(B_INVERSE);
+    (x ^ x >> 32).wrapping_mul(B_INVERSE)
 }
 
 impl NarrowFormat {
@@ -304,6 +313,9 @@ impl NarrowFormat {
 }
 
 const UNIT_BITS: u32 = CLASS_BITS + NarrowFormat::REST_BITS;
+/// The bits of a word that make a unit a class: those from here on, below the ones of [`second`]. Above all that choose
+/// among the lines of a class.
+const CLASS_SHIFT: u32 = 64 - NEAR.ilog2() - CLASS_BITS;
 
 impl Content for NarrowFormat {
     const WIDTH: u32 = 96;
@@ -313,26 +325,26 @@ impl Format for NarrowFormat {
     type Key = Narrow;
     const SLOTS: usize = 7;
     const WORDS: usize = 1;
-    const REST_BITS: u32 = 4;
-    // More find no place in the word; a state that has none goes to the wide.
-    const ASIDES: usize = 16;
-    // 11.9 bytes for each.
-    const DENSITY: u64 = 2770;
+    // With these a field is a byte.
+    const REST_BITS: u32 = 2;
+    // More find no place in the byte; a state that has none goes to the wide.
+    const ASIDES: usize = 32;
+    // 12 bytes for each, with the room that is made ahead.
+    const DENSITY: u64 = 2755;
     const FIRST_DENSITY: u64 = 1660;
 
     #[inline(always)]
     fn mix(key: Narrow) -> Option<Mixed> {
         let unit = u64::from(key.unit);
-        let word = stir(key.state ^ (unit + 1).wrapping_mul(A));
-        let unit = unit ^ word.wrapping_mul(D) >> (64 - UNIT_BITS);
-        let mixed = Mixed { class: unit & (FIRST_LINES - 1), words: [word, 0], rest: unit >> CLASS_BITS };
-        (key.unit < Self::UNITS).then_some(mixed)
+        let word = stir(key.state ^ (unit + 1).wrapping_mul(E));
+        let class = (unit ^ word >> CLASS_SHIFT) & (FIRST_LINES - 1);
+        (key.unit < Self::UNITS).then_some(Mixed { class, words: [word, 0], rest: unit >> CLASS_BITS })
     }
 
     fn unmix(mixed: Mixed) -> Narrow {
         let word = mixed.words[0];
-        let unit = (mixed.class | mixed.rest << CLASS_BITS) ^ word.wrapping_mul(D) >> (64 - UNIT_BITS);
-        Narrow { unit: unit as u32, state: unstir(word) ^ (unit + 1).wrapping_mul(A) }
+        let unit = (mixed.class ^ word >> CLASS_SHIFT) & (FIRST_LINES - 1) | mixed.rest << CLASS_BITS;
+        Narrow { unit: unit as u32, state: unstir(word) ^ (unit + 1).wrapping_mul(E) }
     }
 }
 
@@ -383,7 +395,7 @@ impl Format for WideFormat {
     }
 }
 
-const _: () = assert!(NarrowFormat::FIELD_BITS as usize * NarrowFormat::SLOTS < 64);
+const _: () = assert!(NarrowFormat::FIELD_BITS == 8 && NarrowFormat::SLOTS == LINE_WORDS - 1);
 const _: () = assert!(WideFormat::FIELD_BITS * 2 < 64);
 const _: () = assert!(NarrowFormat::ASIDES <= BATCH as usize && NarrowFormat::ASIDES.is_power_of_two());
 const _: () = assert!(WideFormat::ASIDES <= BATCH as usize && WideFormat::ASIDES.is_power_of_two());
@@ -395,52 +407,99 @@ const _: () = assert!(WideFormat::ASIDES <= BATCH as usize && WideFormat::ASIDES
 /// of groups that place is chosen by bits for this level alone: whichever line of the group it comes from, it may go to any.
 #[inline(always)]
 pub fn home(class: u64, word: u64, lines: u64) -> u64 {
-    // Without branches: each would go one way as often as the other.
+    // Without branches: each would go one way as often as the other. And in few steps: a processor can look at as many states at
+    // once as there is room for their steps.
     if lines < GROUPED {
         let all = u64::MAX >> lines.leading_zeros();
         let place = (class | word << CLASS_BITS) & all;
         return select_unpredictable(place < lines, place, place & all >> 1);
     }
-    let level = lines.ilog2() - CLASS_BITS;
-    let bits = word & ((2 << level) - 1);
-    let group = class | bits >> 3 << CLASS_BITS;
-    let is_made = place(group, word, level) < lines;
-    let bits = select_unpredictable(is_made, bits, bits & !(1 << level));
-    let grouped = place(group, word, (bits | 8).ilog2());
-    select_unpredictable(bits < 8, class | bits << CLASS_BITS, grouped)
+    let last = level(log2(lines as u32).wrapping_sub(CLASS_BITS));
+    let group = (class | word >> 3 << CLASS_BITS) as u32;
+    let is_made = last.place(group, word) < lines as u32;
+    // With the bit of no level the state is in one of the eight lines that the group began with.
+    let bits = word as u32 & select_unpredictable(is_made, last.levels, last.before) | BASE;
+    level(log2(bits)).place(group, word).into()
+}
+
+/// The number of the highest bit that is set; any number if none is.
+#[inline(always)]
+fn log2(n: u32) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let bit: u32;
+        // The instruction waits for whatever was last written to the register of its result, which it leaves as it is if no bit is
+        // set. That may be what was read of the line of the state before: no two states would be looked at at once.
+        // SAFETY: registers only.
+        unsafe {
+            core::arch::asm!("xor {0:e}, {0:e}", "bsr {0:e}, {1:e}", out(reg) bit, in(reg) n, options(pure, nomem, nostack));
+        }
+        bit
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        31 - (n | 1).leading_zeros()
+    }
 }
 
 /// Where in a level of groups a place is.
+#[repr(C, align(32))]
 #[derive(Clone, Copy)]
 struct Level {
     /// The level's first line.
-    first: u64,
+    first: u32,
     /// Which bits of the number tell the group,
-    group: u64,
+    group: u32,
     /// and which the eighth of the level.
-    eighth: u64,
+    eighth: u32,
     /// How far to turn a word until the bits that choose the eighth are there.
     turn: u32,
+    /// The bits of words for all levels of groups up to this one,
+    levels: u32,
+    /// and for those before it.
+    before: u32,
 }
 
+/// The bit that stands for no level of groups: its level is the lines before these.
+const BASE: u32 = 1 << 2;
+
+/// From which bit of a word on its eighth of a level of groups is chosen. Nine levels have bits of their own; what is split again after as
+/// many levels, one state in 512, goes to one eighth with all others of its line.
+const fn eighth_bits(level: u32) -> u32 {
+    16 + 3 * (level % 9)
+}
+const _: () = assert!(eighth_bits(8) + 3 <= CLASS_SHIFT);
+
 /// Of all levels of groups. A table costs less than a dozen shifts.
-const LEVELS: [Level; 16] = {
-    let mut levels = [Level { first: 0, group: 0, eighth: 0, turn: 0 }; 16];
+static LEVELS: [Level; 16] = {
+    let mut levels = [Level { first: 0, group: 0, eighth: 0, turn: 0, levels: 0, before: 0 }; 16];
+    // The lowest bits choose one of the first eight.
+    let (group, eighth) = (FIRST_LINES as u32 - 1, 7 << CLASS_BITS);
+    levels[BASE.ilog2() as usize] = Level { first: 0, group, eighth, turn: CLASS_BITS, levels: 0, before: 0 };
     let mut i = 3;
     while i < levels.len() {
         let shift = i as u32 - 3;
-        let (group, at) = (FIRST_LINES << shift, CLASS_BITS + shift);
-        let turn = (64 + at - (16 + 3 * shift)) % 64;
-        levels[i] = Level { first: FIRST_LINES << i, group: group - 1, eighth: 7 << at, turn };
+        let (first, group, at) = ((FIRST_LINES << i) as u32, (FIRST_LINES << shift) as u32 - 1, CLASS_BITS + shift);
+        let turn = (64 + at - eighth_bits(shift)) % 64;
+        levels[i] = Level { first, group, eighth: 7 << at, turn, levels: (2 << i) - 8, before: (1 << i) - 8 };
         i += 1;
     }
     levels
 };
+const _: () = assert!(MOST_LINES <= u32::MAX as u64);
 
 #[inline(always)]
-fn place(group: u64, word: u64, level: u32) -> u64 {
-    let level = &LEVELS[level as usize % LEVELS.len()];
-    level.first | word.rotate_left(level.turn) & level.eighth | group & level.group
+fn level(level: u32) -> &'static Level {
+    debug_assert!(level < 16);
+    // SAFETY: no number of lines has more levels than there are here, nor have the bits of levels.
+    unsafe { LEVELS.get_unchecked(level as usize) }
+}
+
+impl Level {
+    #[inline(always)]
+    fn place(&self, group: u32, word: u64) -> u32 {
+        self.first | word.rotate_left(self.turn) as u32 & self.eighth | group & self.group
+    }
 }
 
 /// Where the states of a new line are so far: in `count` lines, from `first` on, `stride` apart; and each line after the new one, in the
@@ -465,7 +524,7 @@ pub const fn sources(line: u64) -> Sources {
     }
     let shift = level - 3;
     let eighth = line >> (CLASS_BITS + shift) & 7;
-    let (bits, mask) = (last | eighth << (16 + 3 * shift), last | 7 << (16 + 3 * shift));
+    let (bits, mask) = (last | eighth << eighth_bits(shift), last | 7 << eighth_bits(shift));
     let group = line & ((FIRST_LINES << shift) - 1);
     let above = group >> CLASS_BITS;
     if above == 0 {
@@ -501,10 +560,12 @@ mod tests {
 
     #[test]
     fn each_line_of_a_batch_is_aside_once() {
-        let mut all: Vec<_> = (0..BATCH as usize).map(aside).collect();
-        assert_eq!(all[..4], [0, 1, 2, 3]);
-        all.sort_unstable();
-        assert!(all.into_iter().eq(0..BATCH));
+        for word in numbers().take(100) {
+            let mut all: Vec<_> = (0..BATCH as usize).map(|i| aside(i, word)).collect();
+            assert!(all[0] == 0 && all[1] == second(word) && all[1] < NEAR && all[2] < NEAR);
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..BATCH));
+        }
     }
 
     #[test]
@@ -512,7 +573,7 @@ mod tests {
         assert_eq!(NarrowFormat::mix(Narrow { unit: NarrowFormat::UNITS, state: 0 }), None);
         // stir(0) is 0, which is the word of an empty slot.
         for word in [0, GONE] {
-            let key = Narrow { unit: 2, state: unstir(word) ^ A.wrapping_mul(3) };
+            let key = Narrow { unit: 2, state: unstir(word) ^ E.wrapping_mul(3) };
             let mixed = NarrowFormat::mix(key).unwrap();
             assert!(mixed.words[0] == word && !mixed.is_storable());
             let left = file::make::<NarrowFormat>([0; 16], 0, &[key]).1;

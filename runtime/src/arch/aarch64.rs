@@ -3,6 +3,8 @@
 use crate::registers::Registers;
 use core::arch::{asm, naked_asm};
 use core::ffi::c_void;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Acquire;
 
 /// Makes system call `number`. Gives what the kernel gives: -4095..=-1 are errors.
 ///
@@ -59,6 +61,22 @@ pub fn callers_frame() -> usize {
     // SAFETY: reads what the function itself put there.
     unsafe { asm!("ldr {}, [x29]", out(reg) frame, options(nostack, preserves_flags, readonly)) };
     frame
+}
+
+/// Which of the words of two lines may be this one: a bit for each of the first line's, then of the second's.
+#[inline(always)]
+pub fn words_like(first: &[AtomicU64; 8], second: &[AtomicU64; 8], word: u64) -> u32 {
+    let mut found = 0;
+    for (i, other) in first.iter().chain(second).enumerate() {
+        found |= u32::from(other.load(Acquire) == word) << i;
+    }
+    found
+}
+
+/// A byte of a line's last word, by a number below 8.
+#[inline(always)]
+pub fn byte_of_last(line: &[AtomicU64; 8], index: usize) -> u64 {
+    line[7].load(Acquire) >> (index * 8 % 64) & 0xff
 }
 
 /// Whether a call instruction ends there. `read` gives numbers of so many bytes.

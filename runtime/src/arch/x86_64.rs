@@ -4,6 +4,7 @@
 use crate::registers::Registers;
 use core::arch::{asm, naked_asm};
 use core::ffi::c_void;
+use core::sync::atomic::AtomicU64;
 
 /// Makes system call `number`. Gives what the kernel gives: -4095..=-1 are errors.
 ///
@@ -67,6 +68,60 @@ pub fn callers_frame() -> usize {
     // SAFETY: reads what the function itself put there.
     unsafe { asm!("mov {}, [rbp]", out(reg) frame, options(nostack, preserves_flags, readonly)) };
     frame
+}
+
+/// Which of the words of two lines may be this one: a bit for each of the first line's, then of the second's. Those whose high halves are
+/// the same.
+#[inline(always)]
+pub fn words_like(first: &[AtomicU64; 8], second: &[AtomicU64; 8], word: u64) -> u32 {
+    let found;
+    // SAFETY: reads both lines, which are aligned to their size. Others may write to them meanwhile, and no word is ever half old
+    // and half new; the processor reads in order, and what comes after this stays after it.
+    unsafe {
+        asm!(
+            "movq {word_x}, {word}",
+            "pshufd {word_x}, {word_x}, 0x55",
+            // The high halves of four words each.
+            "movaps {a}, [{first}]",
+            "movaps {b}, [{first} + 32]",
+            "movaps {c}, [{second}]",
+            "movaps {d}, [{second} + 32]",
+            "shufps {a}, [{first} + 16], 0xdd",
+            "shufps {b}, [{first} + 48], 0xdd",
+            "shufps {c}, [{second} + 16], 0xdd",
+            "shufps {d}, [{second} + 48], 0xdd",
+            "pcmpeqd {a}, {word_x}",
+            "pcmpeqd {b}, {word_x}",
+            "pcmpeqd {c}, {word_x}",
+            "pcmpeqd {d}, {word_x}",
+            "packssdw {a}, {b}",
+            "packssdw {c}, {d}",
+            "packsswb {a}, {c}",
+            "pmovmskb {found:e}, {a}",
+            word = in(reg) word,
+            first = in(reg) first,
+            second = in(reg) second,
+            word_x = out(xmm_reg) _,
+            a = out(xmm_reg) _,
+            b = out(xmm_reg) _,
+            c = out(xmm_reg) _,
+            d = out(xmm_reg) _,
+            found = lateout(reg) found,
+            options(nostack, preserves_flags),
+        );
+    }
+    found
+}
+
+/// A byte of a line's last word, by a number below 8.
+#[inline(always)]
+pub fn byte_of_last(line: &[AtomicU64; 8], index: usize) -> u64 {
+    let byte: u32;
+    // SAFETY: one read inside the line. By assembly because the language has no atomic bytes of atomic words.
+    unsafe {
+        asm!("movzx {:e}, byte ptr [{} + {} + 56]", lateout(reg) byte, in(reg) line, in(reg) index & 7, options(nostack, preserves_flags));
+    }
+    byte.into()
 }
 
 /// Whether a call instruction ends there. `read` gives numbers of so many bytes.

@@ -10,12 +10,16 @@
 //!
 //! The first word says which state it is; so nobody takes out another state than he has read, however long ago that was.
 //!
-//! So a slot that counts is whole. Whoever finds a key reads field, words and field again. If the field was the same both times, and yet
-//! the words were not those that belong to it, then the slot was emptied and filled again meanwhile, the last time with the same field,
-//! and what was read in between (a state with another field, or one word of each of two states) agreed in all words with the state that
-//! is looked for. Words are mixed, so that comes to less than 2^-64 for each look, if it ever came to such a meeting. The same goes for
-//! a slot that is taken from somebody who is just filling it, because it held the very same state before.
+//! So a slot that counts is whole. Whoever looks for a wide key reads field, words and field again. If the field was the same both times,
+//! and yet the words were not those that belong to it, then the slot was emptied and filled again meanwhile, the last time with the
+//! same field, and what was read in between (a state with another field, or one word of each of two states) agreed in all words with
+//! the state that is looked for. Whoever looks for a narrow key reads the field and then the word, which is one: if they do not belong
+//! together, then the slot was emptied after he had read the field, and filled again before he read the word, with another state that has
+//! the very same word. Words are mixed, so either comes to less than 2^-64 for each look, if it ever came to such a meeting. The same
+//! goes for a slot that is taken from somebody who is just filling it, because it held the very same state before.
 
+use crate::arch::{byte_of_last, words_like};
+use core::hint::select_unpredictable;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use unseen_abi::seen::{Format, GONE, LINE, LINE_WORDS, Mixed, OVERFLOW};
@@ -34,13 +38,11 @@ pub enum Put {
 }
 
 /// The lowest bits of seven fields.
-const EACH: u64 = 1 | 1 << 9 | 1 << 18 | 1 << 27 | 1 << 36 | 1 << 45 | 1 << 54;
+const EACH: u64 = 0x01_0101_0101_0101;
 
-/// Of seven fields of nine bits those that are equal to this one: their highest bits.
-#[inline(always)]
-fn equal_fields(fields: u64, field: u64) -> u64 {
-    let other = fields ^ field.wrapping_mul(EACH);
-    !(((other & (0xff * EACH)) + 0xff * EACH) | other) & (EACH << 8)
+/// Whether the fields are the bytes of a line's last word, and how far aside a state is begins at their bit 3.
+const fn has_bytes<F: Format>() -> bool {
+    F::SLOTS == LINE_WORDS - 1 && F::FIELD_BITS == 8 && F::REST_BITS == 2
 }
 
 impl Line {
@@ -65,29 +67,41 @@ impl Line {
         }
     }
 
-    /// Whether a state is here, and its line that much aside. Never one that can't be stored.
+    /// Whether a state is in one of its two lines. Never one that can't be stored.
     #[inline(always)]
-    pub fn has<F: Format>(&self, mixed: &Mixed, aside: usize) -> bool {
-        let field = F::field(mixed, aside);
-        if F::SLOTS != 7 {
-            return (0..F::SLOTS).any(|slot| self.field::<F>(slot) == field && self.is::<F>(slot, field, mixed));
+    pub fn is_in_either<F: Format>(first: &Line, second: &Line, mixed: &Mixed) -> bool {
+        if !has_bytes::<F>() {
+            return first.has::<F>(mixed, 0) || second.has::<F>(mixed, 1);
         }
-        // All fields are in the last word: those that are equal are found at once. Mostly there is only one.
-        let fields = self.word(LINE_WORDS - 1).load(Acquire);
-        let equal = equal_fields(fields, field);
-        if equal == 0 {
-            return false;
+        // Without a branch that depends on where it is: a processor that guessed wrong would have to wait for this line before it
+        // looked at the next state's. Mostly there is one slot to look at.
+        let mut like = words_like(&first.0, &second.0, mixed.words[0]);
+        while like != 0 {
+            let i = like.trailing_zeros();
+            let line = select_unpredictable(i & 8 == 0, first, second);
+            if line.holds(i as usize & 7, F::field(mixed, 0) ^ u64::from(i & 8), mixed) {
+                return true;
+            }
+            like &= like - 1;
         }
-        // Which of the bits 8, 17, 26, ...: a division by 9.
-        let slot = (equal.trailing_zeros() as usize * 57) >> 9;
-        let is_it = self.word(slot).load(Acquire) == mixed.words[0] && mixed.is_storable();
-        (is_it && self.word(LINE_WORDS - 1).load(Acquire) == fields) || self.has_slowly::<F>(mixed, field)
+        false
     }
 
-    /// The same, when it is not the first with that field, or others are changing the line.
-    #[inline(never)]
-    fn has_slowly<F: Format>(&self, mixed: &Mixed, field: u64) -> bool {
+    /// Whether a state is here, that much aside. Never one that can't be stored.
+    pub fn has<F: Format>(&self, mixed: &Mixed, aside: usize) -> bool {
+        let field = F::field(mixed, aside);
         (0..F::SLOTS).any(|slot| self.field::<F>(slot) == field && self.is::<F>(slot, field, mixed))
+    }
+
+    /// Whether a slot whose field is a byte holds the state. First the field, then the word: see above.
+    #[inline(always)]
+    fn holds(&self, slot: usize, field: u64, mixed: &Mixed) -> bool {
+        byte_of_last(&self.0, slot) == field && self.word(slot).load(Acquire) == mixed.words[0] && mixed.is_storable()
+    }
+
+    /// How many slots are empty.
+    pub fn room<F: Format>(&self) -> usize {
+        (0..F::SLOTS).filter(|slot| self.field::<F>(*slot) == 0).count()
     }
 
     #[inline(always)]
@@ -111,15 +125,14 @@ impl Line {
     /// Puts a state into an empty slot.
     #[inline(always)]
     pub fn put<F: Format>(&self, mixed: &Mixed, aside: usize) -> Put {
-        if F::SLOTS != 7 {
+        if !has_bytes::<F>() {
             let is_put = (0..F::SLOTS).any(|slot| self.put_into::<F>(slot, mixed, aside));
             return if is_put { Put::Done } else { Put::Full };
         }
         // Those whose fields are empty may be claimed already.
         let mut empty = !self.word(LINE_WORDS - 1).load(Acquire) & EACH;
         while empty != 0 {
-            let slot = (empty.trailing_zeros() as usize * 57) >> 9;
-            if self.put_into::<F>(slot, mixed, aside) {
+            if self.put_into::<F>(empty.trailing_zeros() as usize / 8, mixed, aside) {
                 return Put::Done;
             }
             empty &= empty - 1;

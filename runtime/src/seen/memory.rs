@@ -23,6 +23,8 @@ use unseen_abi::seen::{
 const PATH: usize = linux_raw_sys::general::PATH_MAX as usize + 64;
 /// The most lines for which room is made at once: 4 MiB.
 const ROOM: u64 = 65_536;
+/// The smallest [`Header::size`].
+pub const LEAST: u64 = FIRST_LINES << 1;
 /// How many zeros are written at once where blocks can't be reserved.
 const ZEROS: usize = 64 * 1024;
 /// How often another process may be faster in making the file, and it be gone again.
@@ -63,9 +65,12 @@ const _: () = assert!(offset_of!(seen::Header, nonce) + 8 == size_of::<Name>());
 /// The lines, and what is known of all of them.
 pub struct Memory<F: Content> {
     at: *mut u8,
+    lines: *const Line,
     length: usize,
     /// The largest [`Header::size`] that can be used here.
     pub largest: u64,
+    /// How much larger that is than the least.
+    pub range: u64,
     /// The path; null if there is no file.
     path: *mut u8,
     name: Name,
@@ -91,7 +96,7 @@ impl<F: Content> Memory<F> {
     pub fn line(&self, number: u64) -> &Line {
         debug_assert!(number < self.largest >> 1);
         // SAFETY: mapped; the number is of a line below the size, and the file reaches as far.
-        unsafe { &*self.at.add(LINES_OFFSET).cast::<Line>().add(number as usize) }
+        unsafe { &*self.lines.add(number as usize) }
     }
 
     /// What tells the file from all others; 0 if there is none.
@@ -123,7 +128,12 @@ impl<F: Content> Memory<F> {
     fn new(at: *mut u8, length: usize, path: *mut u8, name: Name) -> Memory<F> {
         let mapped = (length - LINES_OFFSET) as u64 / LINE as u64;
         let mapped = mapped.min(MOST_LINES) / BATCH * BATCH;
-        Memory { at, length, largest: mapped << 1 | 1, path, name, stuck: AtomicBool::new(false), format: PhantomData }
+        // SAFETY: the header is mapped, and at least as many lines as a new file has.
+        let lines = unsafe { at.add(LINES_OFFSET) }.cast::<Line>();
+        let (largest, stuck) = (mapped << 1 | 1, AtomicBool::new(false));
+        // Never less: as many lines as a new file has are always mapped.
+        let range = largest.saturating_sub(LEAST);
+        Memory { at, lines, length, largest, range, path, name, stuck, format: PhantomData }
     }
 
     /// Opens a file, or makes it.

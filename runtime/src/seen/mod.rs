@@ -4,7 +4,7 @@
 //! children share. It never locks, never waits, never allocates, and survives the end of any process at any instruction.
 //!
 //! It may forget: what was just being put in when a process died; what has no place in a set that must not, or can't, grow. Then a test is
-//! run again. It never invents: a key is found only if all its bits were stored. [`Format::mix`] is a bijection of 82 bits for
+//! run again. It never invents: a key is found only if all its bits were stored. [`Format::mix`] is a bijection of 80 bits for
 //! narrow keys and of 161 for others, the line's number always tells 14 of these bits, and the others are in the slot and are all
 //! compared. So the probability that a state which was never put in is found is 0, for states that are keys themselves. For a state
 //! whose key is a hash, it is the number of states over the number of hashes: with 2^32 states 2^-64 for hashes of 96 bits (narrow

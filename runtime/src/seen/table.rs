@@ -9,11 +9,11 @@
 //! start: what is copied already is found. That two do it at once is avoided, unless lines get full; then a state may be there twice.
 
 use super::line::{Line, Put};
-use super::memory::Memory;
+use super::memory::{LEAST, Memory};
 use crate::{arch, sys};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, SeqCst};
 use core::sync::atomic::fence;
-use unseen_abi::seen::{BATCH, COUNTS, FIRST_LINES, Format, Mixed, aside, home, sources};
+use unseen_abi::seen::{BATCH, COUNTS, FIRST_LINES, Format, Mixed, aside, home, second, sources};
 
 /// After so many states by one count it is looked whether there are lines enough.
 const LOOK: u64 = 64;
@@ -77,13 +77,12 @@ impl<F: Format> Table<F> {
 
     #[inline(always)]
     fn checked(&self, size: Size) -> Size {
-        const LEAST: u64 = FIRST_LINES << 1;
-        if size.0.wrapping_sub(LEAST) <= self.memory.largest.wrapping_sub(LEAST) { size } else { self.nearest(size) }
+        if size.0.wrapping_sub(LEAST) <= self.memory.range { size } else { self.nearest(size) }
     }
 
     #[cold]
     fn nearest(&self, size: Size) -> Size {
-        Size(if size.lines() < FIRST_LINES { FIRST_LINES << 1 } else { self.memory.largest & !1 })
+        Size(if size.0 < LEAST { LEAST } else { self.memory.largest & !1 })
     }
 
     #[inline(always)]
@@ -109,14 +108,14 @@ impl<F: Format> Table<F> {
 
     #[inline(always)]
     fn is_at(&self, line: u64, mixed: &Mixed) -> bool {
-        let first = self.line(line);
-        first.has::<F>(mixed, 0) || (first.overflows() && self.is_aside(line, *mixed))
+        let (first, second) = (self.line(line), self.line(line ^ second(mixed.words[0])));
+        Line::is_in_either::<F>(first, second, mixed) || (first.overflows() && self.is_aside(line, *mixed))
     }
 
     #[inline(never)]
     fn is_aside(&self, line: u64, mixed: Mixed) -> bool {
-        for i in 1..F::ASIDES {
-            let other = self.line(line ^ aside(i));
+        for i in 2..F::ASIDES {
+            let other = self.line(line ^ aside(i, mixed.words[0]));
             if other.has::<F>(&mixed, i) {
                 return true;
             }
@@ -190,13 +189,23 @@ impl<F: Format> Table<F> {
     }
 
     fn put(&self, line: u64, mixed: &Mixed, most: u64) -> Outcome {
-        for i in 0..F::ASIDES {
-            let other = self.line(line ^ aside(i));
+        let (first, second) = (self.line(line), self.line(line ^ second(mixed.words[0])));
+        // To the one with more room: then hardly any line gets full.
+        let mut two = [(0, first), (1, second)];
+        if second.room::<F>() > first.room::<F>() {
+            two.reverse();
+        }
+        if two.iter().any(|(i, line)| line.put::<F>(mixed, *i) == Put::Done) {
+            return Outcome::New;
+        }
+        if self.is_full(most) {
+            return if first.replace::<F>(mixed) == Put::Done { Outcome::Replaced } else { Outcome::NoPlace };
+        }
+        first.set_overflow();
+        for i in 2..F::ASIDES {
+            let other = self.line(line ^ aside(i, mixed.words[0]));
             if other.put::<F>(mixed, i) == Put::Done {
                 return Outcome::New;
-            }
-            if i == 0 && self.is_full(most) {
-                return if other.replace::<F>(mixed) == Put::Done { Outcome::Replaced } else { Outcome::NoPlace };
             }
             other.set_overflow();
         }

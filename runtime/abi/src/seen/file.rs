@@ -117,8 +117,12 @@ pub fn make<F: Format>(id: [u8; 16], nonce: u64, keys: &[F::Key]) -> (Vec<u8>, V
 
 fn put<F: Format>(lines: &mut [[u64; LINE_WORDS]], mixed: &super::Mixed, count: u64) -> Option<()> {
     let home = home(mixed.class, mixed.words[0], count);
-    for i in 0..F::ASIDES {
-        let line = lines.get_mut((home ^ aside(i)) as usize)?;
+    let number = |i| (home ^ aside(i, mixed.words[0])) as usize;
+    let empty = |line: &[u64; LINE_WORDS]| (0..F::SLOTS).filter(|slot| line[slot * F::WORDS] == 0).count();
+    // Of the first two the one with more room.
+    let is_second = empty(lines.get(number(1))?) > empty(lines.get(number(0))?);
+    for i in (0..F::ASIDES).skip(usize::from(is_second)) {
+        let line = lines.get_mut(number(i))?;
         if let Some(slot) = (0..F::SLOTS).find(|slot| line[slot * F::WORDS] == 0) {
             let at = slot * F::WORDS;
             line[at..at + F::WORDS].copy_from_slice(&mixed.words[..F::WORDS]);
@@ -126,7 +130,9 @@ fn put<F: Format>(lines: &mut [[u64; LINE_WORDS]], mixed: &super::Mixed, count: 
             line[word] |= F::field(mixed, i) << shift;
             return Some(());
         }
-        line[LINE_WORDS - 1] |= OVERFLOW;
+        if i != 1 {
+            line[LINE_WORDS - 1] |= OVERFLOW;
+        }
     }
     None
 }

@@ -200,9 +200,9 @@ fn errors<F: Format<Key = Narrow>>(states: u64, lookups: u64) -> (u64, u64) {
 fn states_are_taken_for_others_as_often_as_their_bits_say() {
     const STATES: u64 = 50_000;
     const LOOKUPS: u64 = 600_000;
-    // Class, rest and word are compared: 18 bits and those of the word.
+    // Class and word are compared: 14 bits and those of the word. The rest is the unit's, which is always the same.
     fn expected(bits: u32) -> f64 {
-        (STATES * LOOKUPS) as f64 / 2_f64.powi(18 + bits as i32)
+        (STATES * LOOKUPS) as f64 / 2_f64.powi(14 + bits as i32)
     }
     let found = [
         errors::<Short<6>>(STATES, LOOKUPS),
@@ -251,7 +251,7 @@ fn what_has_no_place_among_the_narrow_is_not_lost() {
     let keys: Vec<_> = (0..1000).map(|i| NarrowFormat::unmix(mixed(i))).collect();
     assert!(keys.iter().all(|key| seen.insert(*key)));
     assert!(keys.iter().all(|key| seen.contains(*key) && !seen.insert(*key)));
-    assert!(seen.wide.count() > 800);
+    assert!(seen.wide.count() > 700);
     // And are found when their line is another one.
     for state in 0..GROUPED * 7 {
         seen.insert(Narrow { unit: 8, state });
