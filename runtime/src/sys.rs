@@ -153,9 +153,9 @@ impl File {
         uninterrupted(|| unsafe { call(k::__NR_fallocate, arguments) }).map(drop)
     }
 
-    /// Makes the file longer, with blocks behind what is new.
-    pub fn allocate_from(&self, offset: u64, length: u64) -> Result<()> {
-        let arguments = [self.0, 0, offset as usize, length as usize, 0, 0];
+    /// Reserves blocks from there on, also behind the file's end, which stays where it is.
+    pub fn reserve(&self, offset: u64, length: u64) -> Result<()> {
+        let arguments = [self.0, k::FALLOC_FL_KEEP_SIZE as usize, offset as usize, length as usize, 0, 0];
         // SAFETY: touches no memory.
         uninterrupted(|| unsafe { call(k::__NR_fallocate, arguments) }).map(drop)
     }
