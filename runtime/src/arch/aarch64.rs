@@ -64,8 +64,11 @@ pub fn callers_frame() -> usize {
 }
 
 /// Which of the words of two lines may be this one: a bit for each of the first line's, then of the second's.
+///
+/// # Safety
+/// Always safe here; elsewhere lines have to be aligned to 16 bytes.
 #[inline(always)]
-pub fn words_like(first: &[AtomicU64; 8], second: &[AtomicU64; 8], word: u64) -> u32 {
+pub unsafe fn words_like(first: &[AtomicU64; 8], second: &[AtomicU64; 8], word: u64) -> u32 {
     let mut found = 0;
     for (i, other) in first.iter().chain(second).enumerate() {
         found |= u32::from(other.load(Acquire) == word) << i;

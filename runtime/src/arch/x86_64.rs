@@ -71,12 +71,15 @@ pub fn callers_frame() -> usize {
 }
 
 /// Which of the words of two lines may be this one: a bit for each of the first line's, then of the second's. Those whose high halves are
-/// the same.
+/// the same. A word that others are just writing may be missed.
+///
+/// # Safety
+/// Lines are aligned to 16 bytes.
 #[inline(always)]
-pub fn words_like(first: &[AtomicU64; 8], second: &[AtomicU64; 8], word: u64) -> u32 {
+pub unsafe fn words_like(first: &[AtomicU64; 8], second: &[AtomicU64; 8], word: u64) -> u32 {
     let found;
-    // SAFETY: reads both lines, which are aligned to their size. Others may write to them meanwhile, and no word is ever half old
-    // and half new; the processor reads in order, and what comes after this stays after it.
+    // SAFETY: reads both lines, which others may write to meanwhile: by assembly, because the language has no atomics of this size.
+    // The processor reads in order, and the compiler leaves what comes after this after it.
     unsafe {
         asm!(
             "movq {word_x}, {word}",

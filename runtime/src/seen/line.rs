@@ -75,7 +75,8 @@ impl Line {
         }
         // Without a branch that depends on where it is: a processor that guessed wrong would have to wait for this line before it
         // looked at the next state's. Mostly there is one slot to look at.
-        let mut like = words_like(&first.0, &second.0, mixed.words[0]);
+        // SAFETY: lines are aligned to their size.
+        let mut like = unsafe { words_like(&first.0, &second.0, mixed.words[0]) };
         while like != 0 {
             let i = like.trailing_zeros();
             let line = select_unpredictable(i & 8 == 0, first, second);
