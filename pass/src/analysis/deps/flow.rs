@@ -9,8 +9,10 @@
 //! * what is copied as a block is read as what it was written as;
 //! * what is stored as a member of a union is called as one.
 
+use super::arrivals::Arrivals;
 use super::body::{Body, Callee, Loaded, Op, Operand, Program};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 use unseen_abi::deps::Reason;
 use unseen_abi::models::{self, Effect};
 
@@ -72,6 +74,9 @@ enum Node {
     Value(u32, u32),
     Param(u32, u32),
     Result(u32),
+    /// What calls of a group pass for a parameter, and what its members return.
+    Passed(u32, u32),
+    Answer(u32),
     Local(u32, u32),
     Place(Place),
     /// Unnamed arguments of a function, or of any that passes a list of them on.
@@ -82,62 +87,69 @@ enum Node {
     Everywhere,
 }
 
-/// What may come to a node.
-#[derive(Default)]
-struct Found {
-    functions: BTreeSet<u32>,
-    /// Any function may.
-    any: bool,
-    /// Where it goes on to; whether with that, too.
-    next: Vec<(u32, bool)>,
+/// What the sites call at most.
+pub struct Groups<'a> {
+    /// By site.
+    pub of_site: &'a [u32],
+    /// By group.
+    pub members: &'a [Vec<u32>],
 }
 
-/// The functions that each site may call, where that can be told. `members` are those that it calls at most, by site.
-pub fn resolve(program: &Program, flow: &Flow, members: &[&BTreeSet<u32>]) -> Vec<Option<BTreeSet<u32>>> {
-    if flow.held.iter().all(Vec::is_empty) {
-        return flow.sites.iter().map(|_| None).collect();
+/// The functions that each site may call, where that can be told. Only those that are `wanted` are looked at.
+pub fn resolve(
+    program: &Program,
+    flow: &Flow,
+    groups: &Groups,
+    wanted: impl Fn(usize) -> bool,
+) -> Vec<Option<Rc<BTreeSet<u32>>>> {
+    let mut answers = vec![None; flow.sites.len()];
+    let sites: Vec<usize> = (0..flow.sites.len()).filter(|site| wanted(*site)).collect();
+    if flow.held.iter().all(Vec::is_empty) || sites.is_empty() {
+        return answers;
     }
     let mut search = Search {
         program,
         flow,
-        index: Index::of(program, flow),
-        members,
-        sites: flow.sites.iter().enumerate().map(|(i, site)| ((site.function, site.inst), i)).collect(),
+        index: Index::of(program, flow, groups),
+        groups,
+        sites: flow
+            .sites
+            .iter()
+            .zip(groups.of_site)
+            .map(|(site, group)| ((site.function, site.inst), *group))
+            .collect(),
         private: HashMap::new(),
         nodes: HashMap::new(),
-        found: Vec::new(),
+        found: Arrivals::default(),
         work: Vec::new(),
     };
-    for (site, members) in flow.sites.iter().zip(members) {
-        let body = program.functions[site.function as usize].body.as_ref().expect("calls are in code");
-        if let Op::Call { args, .. } = &body.insts[site.inst as usize].op {
-            for member in *members {
-                search.index.pass(program, site.function, *member, args);
-            }
-        }
+    let mut ends = Vec::new();
+    for site in sites {
+        let end = search.found.add();
+        let Site { function, pointer, .. } = flow.sites[site];
+        search.from(function, pointer, end, true);
+        ends.push((site, end));
     }
-    let ends: Vec<u32> = flow
-        .sites
-        .iter()
-        .map(|site| {
-            let end = search.found.len() as u32;
-            search.found.push(Found::default());
-            search.from(site.function, site.pointer, end, true);
-            end
-        })
-        .collect();
-    let outside = search.found.len() as u32;
-    search.found.push(Found::default());
+    let outside = search.found.add();
     search.edge(Node::Outside, outside, true);
     while let Some(node) = search.work.pop() {
         let number = search.nodes[&node];
         search.expand(node, number);
     }
-    search.spread();
-    while search.call_back(outside) {
-        search.spread();
+    // Whoever is given a function's address may call it with anything.
+    let given = search.found.functions(outside);
+    for (node, number) in &search.nodes {
+        if matches!(node, Node::Param(function, _) if given.contains(function)) {
+            search.found.put_any(*number);
+        }
     }
-    ends.iter().map(|end| &search.found[*end as usize]).map(|f| (!f.any).then(|| f.functions.clone())).collect()
+    let any = search.found.any();
+    ends.retain(|(_, end)| !any[*end as usize]);
+    let known = search.found.functions_of(&ends.iter().map(|(_, end)| *end).collect::<Vec<_>>());
+    for ((site, _), functions) in ends.iter().zip(known) {
+        answers[*site] = Some(functions);
+    }
+    answers
 }
 
 /// Stores, calls and results by what they are looked for by.
@@ -148,14 +160,34 @@ struct Index {
     unnamed: HashMap<u32, Vec<(u32, Operand)>>,
     outside: Vec<(u32, Operand)>,
     calls: HashMap<u32, Vec<(u32, u32)>>,
+    /// Calls through pointers by their group, and the groups that a function is in.
+    calls_of: HashMap<u32, Vec<(u32, u32)>>,
+    groups_of: HashMap<u32, Vec<u32>>,
 }
 
 impl Index {
-    fn of(program: &Program, flow: &Flow) -> Index {
+    fn of(program: &Program, flow: &Flow, groups: &Groups) -> Index {
         let mut index = Index::default();
         for (function, body) in program.functions.iter().enumerate() {
             if let Some(body) = &body.body {
                 index.body(program, flow, function as u32, body);
+            }
+        }
+        for (site, group) in flow.sites.iter().zip(groups.of_site) {
+            index.calls_of.entry(*group).or_default().push((site.function, site.inst));
+        }
+        for (group, calls) in index.calls_of.clone() {
+            let members = &groups.members[group as usize];
+            members.iter().for_each(|member| index.groups_of.entry(*member).or_default().push(group));
+            // Most members take what they are passed as parameters alone: that is not looked at for each call.
+            let is_other = |member: &u32| {
+                let function = &program.functions[*member as usize];
+                function.body.is_none() || function.variadic
+            };
+            let others: Vec<u32> = members.iter().copied().filter(is_other).collect();
+            for (function, inst) in calls.into_iter().filter(|_| !others.is_empty()) {
+                let args = arguments(program, function, inst);
+                others.iter().for_each(|member| index.pass(program, function, *member, args));
             }
         }
         index
@@ -211,6 +243,15 @@ impl Index {
     }
 }
 
+/// What a call passes.
+fn arguments(program: &Program, function: u32, inst: u32) -> &[Operand] {
+    let body = program.functions[function as usize].body.as_ref().expect("calls are in code");
+    match &body.insts[inst as usize].op {
+        Op::Call { args, .. } => args,
+        other => unreachable!("{other:?} is no call"),
+    }
+}
+
 /// The variable that an address is of, if that holds one pointer.
 fn variable(program: &Program, address: Operand) -> Option<u32> {
     match address {
@@ -256,37 +297,33 @@ struct Search<'a> {
     program: &'a Program,
     flow: &'a Flow,
     index: Index,
-    members: &'a [&'a BTreeSet<u32>],
-    /// By function and instruction.
-    sites: HashMap<(u32, u32), usize>,
+    groups: &'a Groups<'a>,
+    /// The groups of calls, by function and instruction.
+    sites: HashMap<(u32, u32), u32>,
     private: HashMap<u32, Vec<bool>>,
     nodes: HashMap<Node, u32>,
-    found: Vec<Found>,
+    found: Arrivals,
     work: Vec<Node>,
 }
 
 impl Search<'_> {
     /// What comes to a node goes on to another.
     fn edge(&mut self, from: Node, to: u32, any: bool) {
-        let next = self.found.len() as u32;
-        let number = *self.nodes.entry(from).or_insert(next);
-        if number == next {
-            self.found.push(Found::default());
+        let number = *self.nodes.entry(from).or_insert_with(|| {
             self.work.push(from);
-        }
-        self.found[number as usize].next.push((to, any));
+            self.found.add()
+        });
+        self.found.edge(number, to, any);
     }
 
     /// A value of a function goes to a node.
     fn from(&mut self, function: u32, operand: Operand, to: u32, any: bool) {
         match operand {
-            Operand::Function(f) => {
-                self.found[to as usize].functions.insert(f);
-            }
+            Operand::Function(f) => self.found.put(to, f),
             Operand::Inst(i) => self.edge(Node::Value(function, i), to, any),
             Operand::Param(i) => self.edge(Node::Param(function, i), to, any),
-            Operand::Thrown | Operand::Unknown(_) => self.found[to as usize].any |= any,
-            Operand::Number(_) | Operand::Global { .. } => {}
+            Operand::Thrown | Operand::Unknown(_) if any => self.found.put_any(to),
+            Operand::Thrown | Operand::Unknown(_) | Operand::Number(_) | Operand::Global { .. } => {}
         }
     }
 
@@ -309,6 +346,21 @@ impl Search<'_> {
                     }
                 }
             }
+            Node::Passed(group, param) => {
+                let program = self.program;
+                for (function, inst) in self.index.calls_of.get(&group).cloned().unwrap_or_default() {
+                    if let Some(arg) = arguments(program, function, inst).get(param as usize) {
+                        self.from(function, *arg, number, true);
+                    }
+                }
+            }
+            Node::Answer(group) => {
+                let (program, groups) = (self.program, self.groups);
+                let is_seen = |callee: &&u32| program.functions[**callee as usize].body.is_some();
+                for callee in groups.members[group as usize].iter().filter(is_seen) {
+                    self.edge(Node::Result(*callee), number, true);
+                }
+            }
             Node::Local(function, alloca) => {
                 let program = self.program;
                 for inst in program.functions[function as usize].body.iter().flat_map(|b| &b.insts) {
@@ -325,7 +377,7 @@ impl Search<'_> {
                     self.from(function, value, number, any);
                 }
                 let initial = self.flow.initial.iter().filter(|(p, _)| *p == place).map(|(_, f)| *f);
-                self.found[number as usize].functions.extend(initial);
+                initial.for_each(|function| self.found.put(number, function));
                 // It takes a pointer to the variable itself to store in it otherwise than by its name.
                 if self.flow.leaked.contains(&place) {
                     self.edge(Node::Place(Place::Any), number, true);
@@ -374,19 +426,23 @@ impl Search<'_> {
                         self.edge(Node::Unnamed(own.then_some(function)), number, true);
                     }
                     (Held::Data, _) => {}
-                    (Held::Pointer | Held::Union | Held::Untold, _) => self.found[number as usize].any = true,
+                    (Held::Pointer | Held::Union | Held::Untold, _) => self.found.put_any(number),
                 }
             }
             Op::Call { callee: Callee::Function(callee), args, .. } => self.result(function, *callee, args, number),
             Op::Call { args, .. } => match self.sites.get(&(function, index)) {
-                Some(site) => {
-                    for callee in self.members[*site].clone() {
-                        self.result(function, callee, args, number);
+                Some(group) => {
+                    let (group, groups) = (*group, self.groups);
+                    self.edge(Node::Answer(group), number, true);
+                    // What these return depends on what they are passed.
+                    let is_seen = |callee: &u32| program.functions[*callee as usize].body.is_some();
+                    for callee in groups.members[group as usize].iter().filter(|callee| !is_seen(callee)) {
+                        self.result(function, *callee, args, number);
                     }
                 }
-                None => self.found[number as usize].any = true,
+                None => self.found.put_any(number),
             },
-            Op::Forge(_) | Op::Opaque(..) => self.found[number as usize].any = true,
+            Op::Forge(_) | Op::Opaque(..) => self.found.put_any(number),
             // An address in an object, or a number.
             Op::Offset { .. } | Op::Alloca | Op::Compute(_) => {}
             Op::Use(_) | Op::Store { .. } | Op::CopyBytes { .. } | Op::Fill { .. } => {}
@@ -401,7 +457,7 @@ impl Search<'_> {
             return;
         }
         let Some(effects) = models::model(&called.name) else {
-            self.found[number as usize].any = true;
+            self.found.put_any(number);
             return;
         };
         for effect in effects {
@@ -411,7 +467,7 @@ impl Search<'_> {
                         self.from(function, *arg, number, true);
                     }
                 }
-                Effect::Foreign => self.found[number as usize].any = true,
+                Effect::Foreign => self.found.put_any(number),
                 _ => {}
             }
         }
@@ -419,50 +475,13 @@ impl Search<'_> {
 
     fn param(&mut self, function: u32, param: u32, number: u32) {
         let program = self.program;
-        let mut calls = self.index.calls.get(&function).cloned().unwrap_or_default();
-        let sites = self.flow.sites.iter().enumerate().filter(|(site, _)| self.members[*site].contains(&function));
-        calls.extend(sites.map(|(_, at)| (at.function, at.inst)));
-        for (caller, inst) in calls {
-            let body = program.functions[caller as usize].body.as_ref().expect("calls are in code");
-            if let Op::Call { args, .. } = &body.insts[inst as usize].op
-                && let Some(arg) = args.get(param as usize)
-            {
+        for (caller, inst) in self.index.calls.get(&function).cloned().unwrap_or_default() {
+            if let Some(arg) = arguments(program, caller, inst).get(param as usize) {
                 self.from(caller, *arg, number, true);
             }
         }
-    }
-
-    /// Whoever is given a function's address may call it with anything. Returns whether that is news.
-    fn call_back(&mut self, outside: u32) -> bool {
-        let known = &self.found[outside as usize];
-        let is_given = |function: &u32| known.functions.contains(function);
-        let params = self.nodes.iter().filter(|(node, _)| matches!(node, Node::Param(f, _) if is_given(f)));
-        let given: Vec<u32> = params.map(|(_, number)| *number).collect();
-        let mut news = false;
-        for number in given {
-            news |= !std::mem::replace(&mut self.found[number as usize].any, true);
-        }
-        news
-    }
-
-    /// Passes on what was found until nothing changes.
-    fn spread(&mut self) {
-        let mut work: Vec<u32> = (0..self.found.len() as u32).collect();
-        while let Some(number) = work.pop() {
-            let found = std::mem::take(&mut self.found[number as usize]);
-            for (to, any) in &found.next {
-                let target = &mut self.found[*to as usize];
-                let before = (target.functions.len(), target.any);
-                target.functions.extend(&found.functions);
-                target.any |= found.any && *any;
-                if (target.functions.len(), target.any) != before {
-                    work.push(*to);
-                }
-            }
-            let own = &mut self.found[number as usize];
-            own.functions.extend(found.functions);
-            own.any |= found.any;
-            own.next = found.next;
+        for group in self.index.groups_of.get(&function).cloned().unwrap_or_default() {
+            self.edge(Node::Passed(group, param), number, true);
         }
     }
 }

@@ -2,12 +2,13 @@
 //! told.
 //!
 //! [`extract`] makes plain data ([`body`]) of the module, with calls through pointers resolved by [`targets`] and [`flow`], which
-//! follows addresses of functions by what [`accesses`] and [`tags`] say of the source's types. From there on nothing knows LLVM. [`solve`], with [`calls`] and [`certain`], finds what the values of one function may point to and
+//! follows addresses of functions by what [`accesses`] and [`tags`] say of the source's types, in a graph of [`arrivals`]. From there on nothing knows LLVM. [`solve`], with [`calls`] and [`certain`], finds what the values of one function may point to and
 //! what it certainly writes, in terms of [`paths`], [`memory`] and [`must`]; [`collect`] and [`effects`] make a [`summary`] of
 //! that, with regard to [`endings`]; [`external`] makes those of functions without code; [`whole`] does so for all, callees first. [`encode`] gives
 //! what travels in the binary, [`names`] adds the source's names to it, [`render`] gives what tests read.
 
 mod accesses;
+mod arrivals;
 pub mod body;
 mod calls;
 mod certain;

@@ -175,17 +175,14 @@ impl Targets {
                 other => unreachable!("{other:?} calls through no pointer"),
             }
         };
-        let asked: Vec<usize> = flow.sites.iter().map(|site| called(program, site)).collect();
-        let members: Vec<BTreeSet<u32>> = groups.iter().map(|g| g.members.iter().copied().collect()).collect();
-        let of_sites: Vec<&BTreeSet<u32>> = asked.iter().map(|group| &members[*group]).collect();
-        let found = flow::resolve(program, flow, &of_sites);
+        let asked: Vec<u32> = flow.sites.iter().map(|site| called(program, site) as u32).collect();
+        let members: Vec<Vec<u32>> = groups.iter().map(|g| g.members.clone()).collect();
+        // Where it is known in which tables a function lies, there is nothing to follow.
+        let wanted = |site: usize| matches!(self.asked[asked[site] as usize].1, Slot::Anywhere | Slot::Perhaps(_));
+        let found = flow::resolve(program, flow, &flow::Groups { of_site: &asked, members: &members }, wanted);
         let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
-        for ((site, group), found) in flow.sites.iter().zip(asked).zip(found) {
-            let (_, slot) = &self.asked[group];
-            if !matches!(slot, Slot::Anywhere | Slot::Perhaps(_)) {
-                continue;
-            }
-            let Some(found) = found else { continue };
+        for ((site, group), found) in flow.sites.iter().zip(&asked).zip(found) {
+            let (group, Some(found)) = (*group as usize, found) else { continue };
             let here: Vec<u32> = groups[group].members.iter().copied().filter(|m| found.contains(m)).collect();
             // What nobody put there was put there by somebody who is not seen.
             if here.is_empty() || here.len() == groups[group].members.len() {
