@@ -1,15 +1,15 @@
 // Makes the hooks of `access` cost next to nothing while nobody watches.
 //
 //   entry(unit, frame, words...)               n = countdown[unit] - 1; countdown[unit] = n
-//                                              if (n | gate) < 0: enter(record, unit, words on the stack, their number, frame)
+//                                              if (n | gate) < 0: enter(unit, words on the stack, their number, frame)
 //                                              (in a body that runs only then: just that call; see bodies.cpp)
 //   read(p, 4, 1); load p; write(q, 4)         load p; if gate != 0: read(p, 4, 1), write(q, 4)
 //
 // Hooks between two calls share one look at the gate; what was told of the same address before need not be told again. The gate may
 // be looked at once for a stretch without calls: for what a function does, only watches count that began before it did.
 //
-// Only now do functions refer to the record, behind which are all variables of the program: the inliner would follow that for each
-// function again and again.
+// No function but `enter` refers to the record, behind which are all variables of the program, and what they point to: whoever makes
+// a call graph follows that for each function again.
 
 #include "gates.h"
 #include "llvm/ADT/DenseMap.h"
@@ -82,7 +82,7 @@ void enter(CallInst *Call, const Hooks &H) {
   B.SetCurrentDebugLocation(Call->getDebugLoc());
   for (unsigned I = 0; I < Count; I++)
     B.CreateStore(Call->getArgOperand(2 + I), B.CreateConstInBoundsGEP1_64(B.getInt64Ty(), Words, I));
-  B.CreateCall(H.Enter, {H.Record, Unit, Words, B.getInt32(Count), Call->getArgOperand(1)});
+  B.CreateCall(H.Enter, {Unit, Words, B.getInt32(Count), Call->getArgOperand(1)});
   Call->eraseFromParent();
 }
 

@@ -9,9 +9,9 @@
 // The hooks, as pass/src/llvm/gates.rs passes them.
 struct Hooks {
   llvm::Function *Entry, *Enter, *Leave, *Read, *Text, *Write;
-  llvm::GlobalVariable *Record, *Gate, *Countdown;
+  llvm::GlobalVariable *Gate, *Countdown;
 };
-static_assert(sizeof(Hooks) == 72, "gates.rs: Gates");
+static_assert(sizeof(Hooks) == 64, "gates.rs: Gates");
 
 // An attribute of functions that run only when their entry is to be told of.
 constexpr const char *Watched = "unseen-watched";

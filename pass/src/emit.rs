@@ -31,6 +31,7 @@ const SETS: &str = "__unseen_access_sets";
 const VARIABLES: &str = "__unseen_access_variables";
 const RESOLVE: &str = "__unseen_access_resolve";
 const ENTRY: &str = "__unseen_access_entry";
+const TELL: &str = "__unseen_access_tell";
 const GATE: &str = "__unseen_access_gate";
 const COUNTDOWN: &str = "__unseen_access_countdown";
 const STATE: &str = "__unseen_state";
@@ -141,12 +142,12 @@ pub fn has_gates(module: Module) -> bool {
 
 /// The hooks and variables with which gates are built, if there is anything to be put behind them.
 pub fn gates(module: Module) -> Option<Gates> {
+    let (record, entry) = (module.global(ACCESS)?, module.function(ENTRY)?);
     Some(Gates {
-        record: module.global(ACCESS)?,
         gate: module.global(GATE)?,
         countdown: module.global(COUNTDOWN)?,
-        entry: module.function(ENTRY)?,
-        enter: module.declare_hook(&hooks::ACCESS_ENTER),
+        entry,
+        enter: module.function(TELL).unwrap_or_else(|| module.add_forwarder(TELL, &hooks::ACCESS_ENTER, record)),
         leave: module.declare_hook(&hooks::ACCESS_LEAVE),
         read: module.declare_hook(&hooks::ACCESS_READ),
         text: module.declare_hook(&hooks::ACCESS_TEXT),

@@ -226,6 +226,34 @@ mod views {
             }
         }
 
+        /// Adds an internal function that calls a hook with `first` and with what it is called with itself. It is never inlined.
+        pub fn add_forwarder(self, name: &str, hook: &Hook, first: Global) -> Function {
+            let name = CString::new(name).expect("our own names hold no NUL");
+            let callee = self.declare_hook(hook);
+            unsafe {
+                let context = self.context();
+                let hook_type = self.hook_type(hook);
+                let mut types = vec![std::ptr::null_mut(); LLVMCountParamTypes(hook_type) as usize];
+                LLVMGetParamTypes(hook_type, types.as_mut_ptr());
+                let rest = &mut types[1..];
+                let ty = LLVMFunctionType(LLVMGetReturnType(hook_type), rest.as_mut_ptr(), rest.len() as u32, 0);
+                let function = LLVMAddFunction(self.0, name.as_ptr(), ty);
+                LLVMSetLinkage(function, LLVMLinkage::LLVMInternalLinkage);
+                let mut arguments = vec![first.0; types.len()];
+                LLVMGetParams(function, arguments[1..].as_mut_ptr());
+                let builder = LLVMCreateBuilderInContext(context);
+                LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(context, function, c"".as_ptr()));
+                let count = arguments.len() as u32;
+                LLVMBuildCall2(builder, hook_type, callee.0, arguments.as_mut_ptr(), count, c"".as_ptr());
+                LLVMBuildRetVoid(builder);
+                LLVMDisposeBuilder(builder);
+                for attribute in ["noinline", "nounwind"] {
+                    Function(function).add_attribute(attribute);
+                }
+                Function(function)
+            }
+        }
+
         pub(super) fn hook_type(self, hook: &Hook) -> LLVMTypeRef {
             unsafe {
                 let context = self.context();

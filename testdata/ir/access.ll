@@ -80,7 +80,7 @@ define i32 @twice(ptr %p) {
 ; GATE: [[FRAME:%[0-9]+]] = call ptr @llvm.frameaddress.p0(i32 0)
 ; GATE: load i32, ptr getelementptr inbounds (i32, ptr @__unseen_access_countdown, i64 5)
 ; GATE: icmp slt i32 {{.*}}, 0
-; GATE: call void @__unseen_access_enter(ptr @__unseen_access, i32 5, ptr {{.*}}, i32 1, ptr [[FRAME]])
+; GATE: call void @__unseen_access_tell(i32 5, ptr {{.*}}, i32 1, ptr [[FRAME]])
 ; GATE: ret i32
 define i32 @varies(ptr %p, ...) {
   %v = load i32, ptr %p
@@ -93,6 +93,11 @@ declare i64 @strlen(ptr)
 
 ; CHECK: define internal ptr @__unseen_access_resolve(i32
 ; CHECK: call {{.*}}ptr @llvm.threadlocal.address.p0(ptr{{.*}} @mine)
+
+; Of all functions this one alone refers to the record.
+; GATE: define internal void @__unseen_access_tell(i32 %0, ptr %1, i32 %2, ptr %3) [[TELL:#[0-9]+]]
+; GATE-NEXT: call void @__unseen_access_enter(ptr @__unseen_access, i32 %0, ptr %1, i32 %2, ptr %3)
+; GATE-NEXT: ret void
 
 ; CHECK: define internal i32 @reads.watched(ptr %p, i8 %n) [[WATCHED:#[0-9]+]]
 ; CHECK-NEXT: %local = alloca i32
@@ -111,7 +116,7 @@ declare i64 @strlen(ptr)
 ; GATE: define internal i32 @reads.watched(ptr %p, i8 %n)
 ; GATE: [[FRAME:%[0-9]+]] = call ptr @llvm.frameaddress.p0(i32 0)
 ; GATE-NOT: icmp
-; GATE: call void @__unseen_access_enter(ptr @__unseen_access, i32 0, ptr [[WORDS:%[0-9]+]], i32 2, ptr [[FRAME]])
+; GATE: call void @__unseen_access_tell(i32 0, ptr [[WORDS:%[0-9]+]], i32 2, ptr [[FRAME]])
 ; GATE: store i32 %v, ptr @counter
 ; GATE-NEXT: [[OPEN:%[0-9]+]] = load i32, ptr @__unseen_access_gate
 ; GATE-NEXT: icmp ne i32 [[OPEN]], 0

@@ -9,17 +9,16 @@ use llvm_sys::prelude::*;
 pub struct Gates {
     /// What functions call at their start until it becomes a call of `enter`.
     pub entry: Function,
+    /// Tells the runtime, with the module's access record.
     pub enter: Function,
     pub leave: Function,
     pub read: Function,
     pub text: Function,
     pub write: Function,
-    /// The module's access record.
-    pub record: Global,
     pub gate: Global,
     pub countdown: Global,
 }
-const _: () = assert!(size_of::<Gates>() == 72);
+const _: () = assert!(size_of::<Gates>() == 64);
 
 unsafe extern "C" {
     fn unseen_shim_split(function: LLVMValueRef, gates: *const Gates) -> bool;
