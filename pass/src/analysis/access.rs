@@ -47,6 +47,8 @@ pub enum Action {
     /// Puts a pointer to new memory there.
     NewInto(Value, Size),
     Free(Value),
+    /// Tells how large memory is, as its result.
+    Measured(Value),
 }
 
 /// Elements of a vector in memory.
@@ -97,11 +99,12 @@ pub fn plan(module: Module, functions: &[Function], units: &[u32], plan: &mut Pl
     out
 }
 
-/// Functions without code that give memory or take it back.
+/// Functions without code that give memory, take it back, or tell how large it is.
 pub fn allocators(functions: &[Function]) -> Vec<Function> {
-    let is_one = |f: &&Function| {
-        f.is_declaration() && (models::allocation(&f.name()).is_some() || models::freed(&f.name()).is_some())
+    let is_known = |name: &str| {
+        models::allocation(name).is_some() || models::freed(name).is_some() || models::measured(name).is_some()
     };
+    let is_one = |f: &&Function| f.is_declaration() && is_known(&f.name());
     functions.iter().filter(is_one).copied().collect()
 }
 
@@ -109,7 +112,7 @@ pub fn allocators(functions: &[Function]) -> Vec<Function> {
 pub fn allocations(function: Function, layout: Layout) -> Vec<Point> {
     let instructions = function.blocks().into_iter().flat_map(|b| b.instructions().collect::<Vec<_>>());
     let points = instructions.flat_map(|at| actions(at, layout).into_iter().map(move |action| (at, action)));
-    let is_one = |a: &Action| matches!(a, Action::New(_) | Action::NewInto(..) | Action::Free(_));
+    let is_one = |a: &Action| matches!(a, Action::New(_) | Action::NewInto(..) | Action::Free(_) | Action::Measured(_));
     points.filter(|(_, action)| is_one(action)).map(|(at, action)| Point { at, action, site: 0 }).collect()
 }
 
@@ -228,5 +231,6 @@ fn call(inst: Inst, function: Function, layout: Layout) -> Vec<Action> {
         }
     }
     out.extend(models::freed(&name).and_then(pointer).map(Action::Free));
+    out.extend(models::measured(&name).and_then(pointer).map(Action::Measured));
     out
 }

@@ -24,7 +24,7 @@ use crate::llvm::Function;
 use crate::llvm::Module;
 use crate::llvm::build::Argument;
 use crate::llvm::gates::Gates;
-use unseen_abi::access::{FIXED, TEXT};
+use unseen_abi::access::{FIXED, MEASURED, TEXT};
 
 /// The hooks.
 pub struct Hooks {
@@ -110,6 +110,12 @@ fn tell(point: &Point, hooks: &Hooks) {
         Action::Fixed => {
             if let Some(next) = point.at.next() {
                 next.call_before(hooks.new, &[Argument::Value(point.at.value()), Argument::I64(FIXED)]);
+            }
+        }
+        Action::Measured(memory) => {
+            if let Some(next) = point.at.next() {
+                let size = Argument::With(point.at.value(), MEASURED);
+                next.call_before(hooks.new, &[Argument::Value(memory), size]);
             }
         }
         Action::NewInto(place, size) => {

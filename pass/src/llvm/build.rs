@@ -16,6 +16,8 @@ pub enum Argument {
     Wide(Value),
     /// The product of two.
     Product(Value, Value),
+    /// The same with these bits set.
+    With(Value, u64),
     /// The pointer that lies there.
     Pointed(Value),
     /// So many bytes behind a pointer.
@@ -86,6 +88,10 @@ mod views {
                 match argument {
                     Argument::Value(v) => v.0,
                     Argument::Wide(v) => self.wide(v),
+                    Argument::With(v, bits) => {
+                        let wide = self.wide(v);
+                        LLVMBuildOr(self.0, wide, LLVMConstInt(LLVMTypeOf(wide), bits, 0), c"".as_ptr())
+                    }
                     Argument::Product(a, b) => LLVMBuildMul(self.0, self.wide(a), self.wide(b), c"".as_ptr()),
                     Argument::Pointed(v) => {
                         LLVMBuildLoad2(self.0, LLVMPointerTypeInContext(self.1, 0), v.0, c"".as_ptr())

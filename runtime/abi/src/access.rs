@@ -35,6 +35,8 @@ const _: () = assert!(core::mem::offset_of!(AccessRecord, sets) == 24);
 pub const TEXT: u64 = u64::MAX;
 /// As the size of what is new: something of a library's that never changes, wherever it lies.
 pub const FIXED: u64 = u64::MAX - 1;
+/// Beside the size of what is new: it is not, but may be larger than whoever asked for it said.
+pub const MEASURED: u64 = 1 << 62;
 
 /// The file that a process leaves for a module; what its words are says [`Tally`].
 pub const FILE: Form = Form { extension: "access", magic: *b"UNSEENAC", version: 2, words: 7 };

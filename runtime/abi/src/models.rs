@@ -261,6 +261,12 @@ pub fn freed(name: &str) -> Option<u8> {
     (frees || name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv")).then_some(0)
 }
 
+/// Which argument points to memory of which a function of that name tells how large it is. That may be more than was asked for, and all
+/// of it may be used.
+pub fn measured(name: &str) -> Option<u8> {
+    (name == "malloc_usable_size").then_some(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -105,6 +105,9 @@ impl Walk<'_> {
                     if object.end() - object.start > MOST {
                         return Err(Stop::TooLarge);
                     }
+                    if object.is_guess {
+                        self.add_around(pointer);
+                    }
                     for address in every(&object, pointer, stride, at) {
                         self.span(address, length)?;
                     }
@@ -171,10 +174,14 @@ impl Walk<'_> {
         }
         let object = self.object(pointer);
         if object.is_guess {
-            // It may be larger.
-            self.bytes.add_loose(pointer.saturating_sub(LOOSE), 2 * LOOSE);
+            self.add_around(pointer);
         }
         self.add(object.start, object.end() - object.start)
+    }
+
+    /// Nobody knows the object that a pointer points into: it may be larger than what is taken for it.
+    fn add_around(&mut self, pointer: usize) {
+        self.bytes.add_loose(pointer.saturating_sub(LOOSE), 2 * LOOSE);
     }
 
     fn add(&mut self, start: usize, size: usize) -> Result<(), Stop> {

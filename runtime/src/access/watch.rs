@@ -8,7 +8,7 @@ use super::{CALLS, DEADLINE, Watched, effort, frames, gate, is_active, misses, m
 use crate::memory::{self, Memory};
 use crate::{arch, sys};
 use core::sync::atomic::Ordering;
-use unseen_abi::access::{AccessRecord, FIXED, TEXT, Tally};
+use unseen_abi::access::{AccessRecord, FIXED, MEASURED, TEXT, Tally};
 use unseen_abi::sets::Sets;
 
 /// So many calls are not told of that need not be watched: they are counted.
@@ -375,6 +375,9 @@ pub fn allocated(address: usize, size: usize) {
             // What a pointer to it leads to can't be told from the library's own state.
             let watches = thread.watches.get_mut(..thread.watching).unwrap_or_default();
             return watches.iter_mut().for_each(|watch| watch.foreign = true);
+        }
+        if size as u64 & MEASURED != 0 {
+            return objects::insert(address, size & !(MEASURED as usize), Kind::Heap);
         }
         objects::insert(address, size, Kind::Heap);
         if thread.watching > 0 && size > 0 {
