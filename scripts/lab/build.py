@@ -37,7 +37,7 @@ class Tree:
         before = clocks()
         for command in commands:
             shell(command, cwd=self.directory, env=self.env | dict(env), log=log, timeout=timeout,
-                  unprivileged=step == "test" and self.subject.unprivileged)
+                  unprivileged=step in ("test", "verify") and self.subject.unprivileged)
         self.spent[step] = tuple(now - then for now, then in zip(clocks(), before))
         return log
 
