@@ -43,7 +43,7 @@ options! {
     COVER "UNSEEN_COVER" Program "on, off" "on" "Whether coverage is recorded.";
     ACCESS_UNITS "UNSEEN_ACCESS_UNITS" Program "ID:NUMBER,..." "all" "Which units `access` watches; `unseen verify` sets it.";
     ACCESS_CALLS "UNSEEN_ACCESS_CALLS" Program "a number" "100" "So many first calls of each unit are watched, then fewer and fewer.";
-    ACCESS_SECONDS "UNSEEN_ACCESS_SECONDS" Program "a number" "no limit" "After so many seconds of a process no more calls are watched.";
+    ACCESS_SECONDS "UNSEEN_ACCESS_SECONDS" Program "a number" "no limit" "After so many seconds of a process no more calls are watched, after twice as many none of what was never checked.";
     ACCESS_EFFORT "UNSEEN_ACCESS_EFFORT" Program "per cent" "25" "Beyond the first fifth of a second, so much of a process's own CPU time is spent on watching; 100 is no limit.";
     SANDBOX "UNSEEN_SANDBOX" Program "strict, best" "strict" "What a test in the running program is protected by. strict: where the kernel has no Landlock or no seccomp, tests are not run, and that is said. best: they are run with what there is.";
     POLICY "UNSEEN_POLICY" Program "unseen, always, never, watch" "unseen" "When tests that are attached to functions run: in states that no test has seen, at each call, or never. watch: never, but calls in states outside the seen set are recorded, and handed to UNSEEN_RESCUE functions.";

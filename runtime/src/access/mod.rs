@@ -59,8 +59,9 @@ static MODULES: AtomicPtr<Watched> = AtomicPtr::new(ptr::null_mut());
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// So many first calls of each unit are watched.
 static CALLS: AtomicU64 = AtomicU64::new(0);
-/// When no more calls are watched, in ns; 0 is never.
+/// When no more calls are watched, in ns; 0 is never. What was never checked has as long again from then on as there was until then.
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
+static LONGEST: AtomicU64 = AtomicU64::new(0);
 static CHILDREN: fork::Handler = fork::Handler::new(child);
 
 /// A module enters.
@@ -111,7 +112,9 @@ fn add(record: &'static AccessRecord, tallies: Tallies, periods: *const AtomicI3
         effort::set(settings.effort);
         let seconds = settings.seconds;
         if seconds > 0 && DEADLINE.load(Ordering::Relaxed) == 0 {
-            DEADLINE.store(sys::time().saturating_add(seconds.saturating_mul(1_000_000_000)), Ordering::Relaxed);
+            let longest = seconds.saturating_mul(1_000_000_000);
+            LONGEST.store(longest, Ordering::Relaxed);
+            DEADLINE.store(sys::time().saturating_add(longest), Ordering::Relaxed);
         }
         if let Some(list) = settings.units {
             chosen = choose(record, list);

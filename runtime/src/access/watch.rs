@@ -4,7 +4,7 @@ use super::bytes::{Full, LINE, bits};
 use super::objects::{self, Kind};
 use super::thread::{self, Thread, WATCHED, Watch};
 use super::walk::{MOST, Walk, Walked};
-use super::{CALLS, DEADLINE, Watched, effort, frames, gate, is_active, misses, module, regions};
+use super::{CALLS, DEADLINE, LONGEST, Watched, effort, frames, gate, is_active, misses, module, regions};
 use crate::memory::{self, Memory};
 use crate::{arch, sys};
 use core::sync::atomic::Ordering;
@@ -106,7 +106,8 @@ fn is_fresh(module: &Watched, unit: u32) -> bool {
 /// Whether there is time for more; `fresh` if it is for what was never checked.
 fn has_time(thread: &mut Thread, fresh: bool) -> bool {
     let deadline = DEADLINE.load(Ordering::Relaxed);
-    if deadline != 0 && sys::time() >= deadline {
+    let more = if fresh { LONGEST.load(Ordering::Relaxed) } else { 0 };
+    if deadline != 0 && sys::time() >= deadline.saturating_add(more) {
         return false;
     }
     effort::allows(if thread.watching > 0 { thread.since } else { u64::MAX }, fresh)
