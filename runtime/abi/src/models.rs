@@ -195,6 +195,8 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("signal", &[Foreign, Because(Process)]),
     ("sigaction", &[Read(1, Bytes(152)), Write(2, Bytes(152)), Because(Process)]),
     ("getpwuid getpwnam dlerror", &[Foreign, Because(Process)]),
+    // What is loaded is not seen; these themselves look for no functions in memory.
+    ("dlopen dlsym dlclose", &[Because(Reason::Unmodelled)]),
     ("pthread_cond_signal pthread_cond_broadcast pthread_detach pclose", &[Because(Process)]),
     // A lock is memory like any other: its state decides what happens to it.
     (

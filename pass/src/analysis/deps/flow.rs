@@ -93,6 +93,8 @@ pub struct Groups<'a> {
     pub of_site: &'a [u32],
     /// By group.
     pub members: &'a [Vec<u32>],
+    /// Functions whose addresses are somewhere.
+    pub taken: &'a BTreeSet<u32>,
 }
 
 /// The functions that each site may call, where that can be told. Only those that are `wanted` are looked at.
@@ -136,8 +138,9 @@ pub fn resolve(
         let number = search.nodes[&node];
         search.expand(node, number);
     }
-    // Whoever is given a function's address may call it with anything.
-    let given = search.found.functions(outside);
+    // Whoever is given a function's address may call it with anything; and who is given a pointer may find it in memory.
+    let named = search.found.functions(outside);
+    let given = if search.index.is_memory_outside { groups.taken } else { &named };
     for (node, number) in &search.nodes {
         if matches!(node, Node::Param(function, _) if given.contains(function)) {
             search.found.put_any(*number);
@@ -159,6 +162,8 @@ struct Index {
     untold: Vec<(u32, Operand, bool)>,
     unnamed: HashMap<u32, Vec<(u32, Operand)>>,
     outside: Vec<(u32, Operand)>,
+    /// Whether functions of which nothing is known get more than numbers and addresses of functions.
+    is_memory_outside: bool,
     calls: HashMap<u32, Vec<(u32, u32)>>,
     /// Calls through pointers by their group, and the groups that a function is in.
     calls_of: HashMap<u32, Vec<(u32, u32)>>,
@@ -233,9 +238,12 @@ impl Index {
             let keeps = |effects: &[Effect]| {
                 effects.iter().any(|e| matches!(e, Effect::Because(Reason::Process | Reason::Threads)))
             };
-            if models::model(&called.name).is_none_or(keeps) {
+            let model = models::model(&called.name);
+            if model.is_none_or(keeps) {
                 self.outside.extend(args.iter().map(|arg| (caller, *arg)));
             }
+            let is_memory = |arg: &Operand| !matches!(arg, Operand::Number(_) | Operand::Function(_));
+            self.is_memory_outside |= model.is_none() && args.iter().any(is_memory);
         } else if called.variadic {
             let unnamed = self.unnamed.entry(callee).or_default();
             unnamed.extend(args.iter().skip(called.params.len()).map(|arg| (caller, *arg)));
@@ -401,6 +409,10 @@ impl Search<'_> {
             Node::Everywhere => {
                 for (function, value, any) in self.index.untold.clone() {
                     self.from(function, value, number, any);
+                }
+                // Functions that are not seen may put those they were given wherever they can reach.
+                if self.index.is_memory_outside {
+                    self.edge(Node::Outside, number, false);
                 }
             }
         }

@@ -179,7 +179,10 @@ impl Targets {
         let members: Vec<Vec<u32>> = groups.iter().map(|g| g.members.clone()).collect();
         // Where it is known in which tables a function lies, there is nothing to follow.
         let wanted = |site: usize| matches!(self.asked[asked[site] as usize].1, Slot::Anywhere | Slot::Perhaps(_));
-        let found = flow::resolve(program, flow, &flow::Groups { of_site: &asked, members: &members }, wanted);
+        let tables = self.in_virtual.values().chain(self.in_trait.values()).flatten();
+        let taken: BTreeSet<u32> = self.free.iter().chain(tables).copied().collect();
+        let asks = flow::Groups { of_site: &asked, members: &members, taken: &taken };
+        let found = flow::resolve(program, flow, &asks, wanted);
         let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
         for ((site, group), found) in flow.sites.iter().zip(&asked).zip(found) {
             let (group, Some(found)) = (*group as usize, found) else { continue };
