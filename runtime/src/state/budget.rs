@@ -6,7 +6,7 @@
 
 use super::desks::{self, Own};
 use super::{Module, modules};
-use crate::{sandbox, sys};
+use crate::{run, sandbox, sys};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use unseen_abi::state::Tally;
 
@@ -16,6 +16,8 @@ pub const WHOLE: u64 = 100_000;
 const FIRST: u64 = 1_000_000;
 /// What it costs to find out that a state is known, in ns.
 const HIT: u64 = 3;
+/// What it costs to look at the account, in ns.
+const LOOK: u64 = 1000;
 /// The shortest and the longest sleep.
 const SHORTEST: u64 = 2_000_000;
 const LONGEST: u64 = 1_000_000_000;
@@ -75,12 +77,27 @@ pub fn allows(module: &'static Module, test: u32, desk: Own) -> bool {
     wait == 0
 }
 
+/// A unit has had many calls that were known. If there is a budget, and it is used up, the unit sleeps.
+pub fn look(module: &'static Module, test: u32, desk: Own) {
+    if module.settings.budget != 0 && !run::is_locked_in() {
+        checks(module, test, desk, LOOK);
+    }
+}
+
 /// Checks of a unit took so long together. If that alone is too much, the unit sleeps.
 pub fn checks(module: &'static Module, test: u32, desk: Own, took: u64) {
     spend(module, test, took);
     let cpu = note_process(module);
     let share = module.settings.budget;
-    let wait = if share == 0 { 0 } else { wait(share, 0, cpu, SPENT.load(Relaxed), true) };
+    if share == 0 {
+        return;
+    }
+    let spent = SPENT.load(Relaxed);
+    // If nothing is left for anybody, nobody has to find that out for himself.
+    if wait(share, 0, cpu, spent, false) > 0 {
+        modules().flat_map(|module| desks::all(module.record())).for_each(|desk| desk.close());
+    }
+    let wait = wait(share, 0, cpu, spent, true);
     if wait > 0 {
         sleep(desk, wait);
     }

@@ -14,8 +14,9 @@ use unseen_abi::state::{AFTER, DUE_WORDS, HITS, Kind, RESCUE, SEEN, SPREAD, Stat
 
 /// How long a caller waits before it looks again whether there is room for another test, in ns.
 const PAUSE: i64 = 50_000;
-/// Of so many checks one is timed; a power of two.
+/// Of so many checks one is timed; a power of two. With a budget it is more of them: a unit whose time is up must not go on for long.
 const TIMED: u64 = 256;
+const TIMED_BY_BUDGET: u64 = 16;
 
 /// What the runtime knows of a call.
 #[derive(Clone, Copy)]
@@ -50,6 +51,9 @@ pub fn call(
         return 0;
     };
     let is_counted = count_hits(module, unit, hits);
+    if is_counted {
+        budget::look(module, unit.first, desk);
+    }
     // SAFETY: so many words lie there, on the caller's stack.
     let words = unsafe { core::slice::from_raw_parts(room.cast_const(), count) };
     let mut timed = Timed::begin(module, unit);
@@ -137,13 +141,14 @@ struct Timed {
 impl Timed {
     fn begin(module: &Module, unit: &Unit) -> Timed {
         let calls = module.tallies.get(unit.first, Tally::Calls);
-        if calls & (TIMED - 1) != 0 || run::is_locked_in() {
+        let of = if module.settings.budget == 0 { TIMED } else { TIMED_BY_BUDGET };
+        if calls & (of - 1) != 0 || run::is_locked_in() {
             return Timed { start: 0, overhead: 0, count: 0 };
         }
         // Looking at the clock takes time, too.
         let before = sys::thread_time();
         let start = sys::thread_time();
-        Timed { start, overhead: start.saturating_sub(before), count: calls.clamp(1, TIMED) }
+        Timed { start, overhead: start.saturating_sub(before), count: calls.clamp(1, of) }
     }
 
     fn end(&mut self, module: &'static Module, unit: &Unit, desk: Own) {
