@@ -46,14 +46,13 @@ constexpr uint32_t MostRounds = 256;
 // Nothing lies below that address.
 constexpr uint64_t Lowest = 4096;
 
-// The words of a value; false if it has too many, or none.
-bool words(IRBuilder<> &B, Value *V, SmallVectorImpl<Value *> &Out) {
+// The words of a value that can be folded.
+void words(IRBuilder<> &B, Value *V, SmallVectorImpl<Value *> &Out) {
   Type *Ty = V->getType();
   if (auto *Struct = dyn_cast<StructType>(Ty)) {
     for (unsigned I = 0; I < Struct->getNumElements(); I++)
-      if (!words(B, B.CreateExtractValue(V, I), Out))
-        return false;
-    return true;
+      words(B, B.CreateExtractValue(V, I), Out);
+    return;
   }
   if (Ty->isPtrOrPtrVectorTy()) {
     V = B.CreatePtrToInt(V, Ty->getWithNewType(B.getInt64Ty()));
@@ -66,7 +65,6 @@ bool words(IRBuilder<> &B, Value *V, SmallVectorImpl<Value *> &Out) {
     Value *Part = At ? B.CreateLShr(V, At) : V;
     Out.push_back(B.CreateZExtOrTrunc(Part, B.getInt64Ty()));
   }
-  return true;
 }
 
 // The two words of a trace while it is made.
@@ -114,7 +112,7 @@ void foldCopied(MemTransferInst &Move, const Folder &Fold) {
   }
 }
 
-// Whether that is so.
+// Whether what must not be is so.
 Value *isWrong(IRBuilder<> &B, const Guard &G) {
   Value *V = G.Guarded;
   if (G.Written) {
@@ -161,10 +159,9 @@ AllocaInst *limitRounds(Function &Trace, BasicBlock *None) {
   return Rounds;
 }
 
-// Makes the body of a trace of these instructions, which were those of a function.
-void makeTrace(Function &Trace, Plans &Plan, ArrayRef<Guard> Guards) {
-  LLVMContext &C = Trace.getContext();
-  // What is removed is taken out of the plan first: something else may come to lie at its address.
+// Removes what can't be in a trace, and what comes behind it. It is taken out of the plan first: something else may come to lie at its
+// address.
+void cut(Function &Trace, Plans &Plan) {
   SmallVector<Instruction *, 8> Ends;
   for (BasicBlock &Block : Trace)
     for (Instruction &I : Block)
@@ -187,7 +184,14 @@ void makeTrace(Function &Trace, Plans &Plan, ArrayRef<Guard> Guards) {
     if (!Reached.contains(&Block))
       for (Instruction &I : Block)
         Plan.erase(&I);
-  removeUnreachableBlocks(Trace);
+  // Nothing but these: what else could be simplified is in the plan.
+  EliminateUnreachableBlocks(Trace);
+}
+
+// Makes the body of a trace of these instructions, which were those of a function.
+void makeTrace(Function &Trace, Plans &Plan, ArrayRef<Guard> Guards) {
+  LLVMContext &C = Trace.getContext();
+  cut(Trace, Plan);
   SmallVector<std::pair<Instruction *, What>, 32> Left;
   for (Instruction &I : instructions(Trace))
     if (auto Found = Plan.find(&I); Found != Plan.end())
@@ -203,6 +207,8 @@ void makeTrace(Function &Trace, Plans &Plan, ArrayRef<Guard> Guards) {
   for (auto [I, Does] : Left) {
     if (Does == What::Nothing || Does == What::Write) {
       Plan.erase(I);
+      if (!I->use_empty())
+        I->replaceAllUsesWith(PoisonValue::get(I->getType()));
       I->eraseFromParent();
     } else if (Does == What::Read) {
       B.SetInsertPoint(I->getNextNode());
@@ -272,7 +278,7 @@ Function *settle(Function &Copy, FunctionAnalysisManager &FAM, StringRef Gates, 
   SmallVector<Guard, 8> Guards;
   auto Plan = planTrace(Copy, FAM.getResult<AAManager>(Copy), DT, Guards);
   Trace->setLinkage(GlobalValue::InternalLinkage);
-  if (Plan.empty() || any_of(Copy.args(), [&](Argument &A) { return !canFold(A.getType(), M.getDataLayout()); })) {
+  if (Plan.empty()) {
     giveNone(BasicBlock::Create(C, "", Trace));
     return Trace;
   }
@@ -301,10 +307,9 @@ struct SettleTraces : PassInfoMixin<SettleTraces> {
     Text = unseen_pass_probe(&Length);
     StringRef Probe(Text, Length);
     SmallVector<Function *, 16> Traces;
-    for (Function *Copy : Copies) {
+    for (Function *Copy : Copies)
       if (Function *Trace = settle(*Copy, FAM, Gates, Probe))
         Traces.push_back(Trace);
-    }
     for (Function *Copy : Copies)
       Copy->deleteBody();
     for (Function *Copy : Copies) {
