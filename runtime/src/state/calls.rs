@@ -247,6 +247,11 @@ impl Call<'_> {
             return Side::Host;
         };
         let is_seen = self.state.is_some_and(|state| self.module.has_seen(test, state));
+        // Its test came to an end since it was looked for, among those under way or before that.
+        if is_seen && self.module.settings.policy == Policy::Unseen {
+            (0..copies).for_each(|_| flight.abandon());
+            return Side::Host;
+        }
         if !is_seen {
             let tally = if self.state.is_some() { Tally::Unseen } else { Tally::Untold };
             self.module.tallies.add(test, tally, 1);
