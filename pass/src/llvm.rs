@@ -351,7 +351,7 @@ mod views {
         /// The functions that call it, each once.
         pub fn callers(self) -> Vec<Function> {
             let mut functions = Global(self.0).users();
-            let mut seen = std::collections::HashSet::new();
+            let mut seen = rustc_hash::FxHashSet::default();
             functions.retain(|f| seen.insert(*f));
             functions
         }

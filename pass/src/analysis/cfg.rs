@@ -3,7 +3,7 @@
 use super::sources::Sources;
 use super::stops::Stops;
 use crate::llvm::{Block, Callee, Function, Inst, Opcode};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::manifest::{Label, Place};
 
 /// The blocks in the order of the function; the first is the entry.

@@ -18,7 +18,7 @@
 use super::cfg::Cfg;
 use super::dominators::Dominators;
 use crate::plan::{CoverPlan, Site};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::manifest::{Arm, Branch, Label, Place, Region};
 
 /// A block is not explained by more probes than this: reading coverage stays cheap, and manifests small.
@@ -31,7 +31,7 @@ pub fn place(cfg: &Cfg, first: u32) -> CoverPlan {
     }
     let graph = Graph::of(cfg);
     let told_by = graph.told_by();
-    let mut numbers = HashMap::new();
+    let mut numbers = HashMap::default();
     let mut sites = Vec::new();
     for (node, site) in graph.sites.iter().enumerate() {
         if told_by[node] == [node] {
@@ -55,7 +55,7 @@ pub fn place(cfg: &Cfg, first: u32) -> CoverPlan {
 
 /// Statements grouped by the probes that tell of them, in the order of the blocks.
 fn regions(cfg: &Cfg, probes: impl Fn(usize) -> Vec<u32>) -> Vec<Region> {
-    let mut by_probes: HashMap<Vec<u32>, usize> = HashMap::new();
+    let mut by_probes: HashMap<Vec<u32>, usize> = HashMap::default();
     let mut regions: Vec<Region> = Vec::new();
     for (block, node) in cfg.blocks.iter().enumerate().filter(|(_, n)| !n.statements.is_empty()) {
         let probes = probes(block);
@@ -100,7 +100,7 @@ impl Graph {
             predecessors: Vec::new(),
             stops: cfg.blocks.iter().map(|b| b.stops).collect(),
             goes_on: Vec::new(),
-            edges: HashMap::new(),
+            edges: HashMap::default(),
         };
         for (block, node) in cfg.blocks.iter().enumerate().filter(|(_, n)| n.decision.is_some()) {
             for (i, target) in distinct[block].iter().enumerate().filter(|(_, t)| incoming[**t] > 1) {
@@ -136,7 +136,7 @@ impl Graph {
         }
         let mut told: Vec<Vec<usize>> = told.into_iter().map(Option::unwrap_or_default).collect();
         // Backward, successors first; then whoever was told by a probe that is gone is told by its successors.
-        let mut instead: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut instead: HashMap<usize, Vec<usize>> = HashMap::default();
         for node in dominators.order().iter().rev() {
             if told[*node] == [*node]
                 && let Some(successors) = self.backward(*node, &told, &instead)
@@ -221,7 +221,7 @@ fn unique(list: &[usize]) -> Vec<usize> {
             }
         }
     } else {
-        let mut seen = std::collections::HashSet::with_capacity(list.len());
+        let mut seen = rustc_hash::FxHashSet::default();
         out.extend(list.iter().filter(|item| seen.insert(**item)));
     }
     out

@@ -63,7 +63,7 @@ pub fn watched(
     attached: &[attached::Attached],
     sets: &Sets,
 ) -> Vec<attached::Attached> {
-    let small: std::collections::HashSet<usize> = sets
+    let small: rustc_hash::FxHashSet<usize> = sets
         .deps
         .functions
         .iter()

@@ -3,7 +3,7 @@
 
 use super::bits::Bits;
 use super::dominators::reverse_post_order;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// What a block does, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ const MOST: usize = 1 << 28;
 
 /// The positions of events, by block, that set what is already set whenever they are reached.
 pub fn repeats(trace: &Trace) -> Vec<Vec<usize>> {
-    let mut ids = HashMap::new();
+    let mut ids = HashMap::default();
     for event in trace.events.iter().flatten() {
         if let Event::Probe(number) = event {
             let next = ids.len();

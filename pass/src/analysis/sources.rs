@@ -1,7 +1,7 @@
 //! Source files and places, interned: debug info names the same file in thousands of nodes.
 
 use crate::llvm::{File, Inst};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::manifest::Place;
 
 /// The files met so far.
@@ -16,7 +16,7 @@ impl Sources {
     /// Goes on where a list ended.
     pub fn after(paths: Vec<String>) -> Sources {
         let by_path = paths.iter().enumerate().map(|(i, p)| (p.clone(), i as u32)).collect();
-        Sources { paths, by_path, by_node: HashMap::new() }
+        Sources { paths, by_path, by_node: HashMap::default() }
     }
 
     /// The number of a file.

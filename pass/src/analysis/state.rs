@@ -7,7 +7,7 @@ use super::Sets;
 use super::attached::{Attached, Test};
 use crate::llvm::Function;
 use crate::plan::Plan;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::deps::{self, Deps, Item, Link, Path, What};
 use unseen_abi::sets::{Extent, Offset, Place};
 use unseen_abi::state::{self, Kind, OPAQUE, TRACED};
@@ -65,7 +65,7 @@ pub fn plan(attached: &[Attached], functions: &[Function], plan: &Plan, sets: &S
     let numbers: HashMap<Function, u32> =
         (0..).zip(&plan.functions).map(|(number, f)| (functions[f.index], number)).collect();
     let sets: HashMap<u32, &deps::Function> = deps.functions.iter().map(|f| (f.function, f)).collect();
-    let mut used = Used { from: deps, out: Deps::default(), paths: HashMap::new(), globals: HashMap::new() };
+    let mut used = Used { from: deps, out: Deps::default(), paths: HashMap::default(), globals: HashMap::default() };
     let (mut units, mut first) = (Vec::new(), 0);
     for Attached { unit, tests } in attached {
         let function = numbers.get(unit).copied().unwrap_or_default();

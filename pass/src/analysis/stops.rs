@@ -4,7 +4,7 @@
 //! by fixpoint from "nothing stops". Loops that never end and faults do not count as stopping.
 
 use crate::llvm::{Callee, Function, Inst, Opcode};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::returns::always_returns;
 
 /// The answer for a module.
@@ -15,8 +15,8 @@ pub struct Stops {
 impl Stops {
     /// Looks at every function.
     pub fn of(functions: &[Function]) -> Stops {
-        let mut stops = Stops { by_function: HashMap::with_capacity(functions.len()) };
-        let mut callers: HashMap<Function, Vec<Function>> = HashMap::new();
+        let mut stops = Stops { by_function: HashMap::default() };
+        let mut callers: HashMap<Function, Vec<Function>> = HashMap::default();
         let mut work = Vec::new();
         for function in functions {
             let mut stopping = function.is_inline_copy();

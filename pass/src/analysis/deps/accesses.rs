@@ -5,7 +5,7 @@ use super::extract::{Draft, Extractor};
 use super::flow::{Held, Place};
 use crate::llvm::memory::{Kind, Shape, Type, Value};
 use crate::llvm::{Inst, Opcode};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 impl Extractor<'_> {
     /// Notes in which variable the functions lie that are in an initial value: a field, or that of one pointer.
@@ -32,7 +32,7 @@ impl Extractor<'_> {
             self.flow.sites.clear();
         }
         let layout = self.layout;
-        let mut known: HashMap<(Type, u64), Vec<u32>> = HashMap::new();
+        let mut known: HashMap<(Type, u64), Vec<u32>> = HashMap::default();
         for (ty, at, function) in std::mem::take(&mut self.initial) {
             let fields = known.entry((ty, at)).or_insert_with(|| self.tags.initial_fields(ty, at, layout));
             self.flow.initial.extend(fields.iter().map(|f| (Place::Field(*f), function)));

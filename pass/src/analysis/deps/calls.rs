@@ -4,7 +4,7 @@ use super::body::{Callee, Op, Operand};
 use super::memory::{self, ENDLESS, Manner, Wanted};
 use super::paths::{ANYWHERE, Base, Object, Pointer, Set};
 use super::solve::Solver;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::deps::Offset;
 
 /// What a callee's objects are in the caller, at one call.
@@ -27,7 +27,7 @@ impl Solver<'_> {
             return self.give(index, &number);
         }
         let mut changed = self.pass_unnamed(index, callee, args);
-        let mut call = Call { index, args, looping: looping || recursive, followed: false, memo: HashMap::new() };
+        let mut call = Call { index, args, looping: looping || recursive, followed: false, memo: HashMap::default() };
         for effect in &summary.effects {
             for target in self.eval(effect.base, &mut call).iter() {
                 let target = self.paths.shift(target, effect.at);
@@ -160,7 +160,7 @@ impl Solver<'_> {
     pub(super) fn call<'s>(&self, index: usize, args: &'s [Operand], recursive: bool) -> Call<'s> {
         let block = self.body.blocks.iter().position(|b| (b.start as usize..b.end as usize).contains(&index));
         let looping = recursive || block.is_some_and(|b| self.looping[b]);
-        Call { index, args, looping, followed: true, memo: HashMap::new() }
+        Call { index, args, looping, followed: true, memo: HashMap::default() }
     }
 }
 

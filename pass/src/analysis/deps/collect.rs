@@ -8,7 +8,7 @@ use super::paths::{Base, Object, Pointer, Set};
 use super::slices;
 use super::solve::{Solver, bytes};
 use super::summary::{Cause, Entry, Span, Summary, Thing};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 use unseen_abi::deps::{Offset, Reason};
 use unseen_abi::manifest::Place;
 
@@ -51,7 +51,8 @@ impl Found<'_> {
 impl Solver<'_> {
     /// The summary of the solved function.
     pub fn collect(&mut self, endings: &Endings) -> Summary {
-        let mut found = Found { endings, summary: Summary::default(), reads: HashSet::new(), writes: HashSet::new() };
+        let mut found =
+            Found { endings, summary: Summary::default(), reads: HashSet::default(), writes: HashSet::default() };
         let body = self.body;
         for number in self.order.clone() {
             let block = &body.blocks[number as usize];

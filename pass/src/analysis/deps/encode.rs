@@ -3,7 +3,7 @@
 use super::Analysed;
 use super::paths::{Base, Object};
 use super::summary::{Cause, Entry, Span, Summary, Thing};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::deps::{Because, Deps, Extent, Function, Global, Item, Link, Path, Place, What};
 
 /// The sets of the functions that have code, and which of the program's globals each of theirs is. `numbers` gives each
@@ -14,7 +14,7 @@ pub fn encode(analysed: &Analysed, numbers: &[Option<u32>]) -> (Deps, Vec<u32>) 
         .collect();
     let places = functions.iter().enumerate().map(|(i, f)| (*f, i as u32)).collect();
     let mut encoder =
-        Encoder { analysed, places, deps: Deps::default(), paths: HashMap::new(), globals: HashMap::new() };
+        Encoder { analysed, places, deps: Deps::default(), paths: HashMap::default(), globals: HashMap::default() };
     // What each function has must be known before others refer to it.
     for function in &functions {
         let summary = &analysed.summaries[*function as usize];
@@ -132,7 +132,7 @@ impl Encoder<'_> {
             let Some(function) = self.places.get(&callee) else { continue };
             let there = side(&self.analysed.summaries[callee as usize]);
             let by_name: HashMap<&Thing, usize> = match same {
-                [_] => HashMap::new(),
+                [_] => HashMap::default(),
                 _ => there.iter().enumerate().map(|(i, e)| (&e.thing, i)).collect(),
             };
             for i in same {

@@ -3,7 +3,7 @@
 use super::body::Operand;
 use crate::llvm::memory::{Kind, Value};
 use crate::llvm::{Block, Callee, Function, Inst, Opcode};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 use unseen_abi::deps::Reason;
 
 /// C++: begins a handler, throws again what is being handled, and the first letters of the types of pointers.
@@ -29,7 +29,7 @@ pub fn throws_older(called: Function, call: Inst, entry: Block) -> bool {
 
 /// Whether a block is reached on some way from the entry on which nothing was caught.
 fn is_reached_without_handler(wanted: Block, entry: Block) -> bool {
-    let (mut seen, mut work) = (HashSet::from([entry]), vec![entry]);
+    let (mut seen, mut work) = (HashSet::from_iter([entry]), vec![entry]);
     while let Some(block) = work.pop() {
         let begins = |inst: Inst| {
             matches!(inst.opcode(), Opcode::LLVMCall | Opcode::LLVMInvoke)

@@ -8,7 +8,7 @@ use super::{exceptions, intrinsics, slices};
 use crate::analysis::sources::Sources;
 use crate::llvm::memory::{Kind, Layout, Shape, Type, Value};
 use crate::llvm::{Block as LlvmBlock, Function as LlvmFunction, Inst as LlvmInst, Module, Opcode};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::deps::{Param, Reason};
 use unseen_abi::models::{self, Effect};
 
@@ -49,7 +49,7 @@ pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources:
         tags: Tags::default(),
         flow: Flow::default(),
         initial: Vec::new(),
-        fields: HashMap::new(),
+        fields: HashMap::default(),
     };
     let main = functions.iter().any(|f| !f.is_declaration() && f.name() == "main");
     let open = !whole || !main;
@@ -191,7 +191,7 @@ impl Extractor<'_> {
         let blocks = function.blocks();
         let mut draft = Draft {
             body: Body::default(),
-            numbers: HashMap::new(),
+            numbers: HashMap::default(),
             blocks: blocks.iter().enumerate().map(|(i, b)| (*b, i as u32)).collect(),
             later: Vec::new(),
             entry: blocks[0],

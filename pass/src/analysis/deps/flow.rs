@@ -11,7 +11,8 @@
 
 use super::arrivals::Arrivals;
 use super::body::{Body, Callee, Loaded, Op, Operand, Program};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use unseen_abi::deps::Reason;
 use unseen_abi::models::{self, Effect};
@@ -120,8 +121,8 @@ pub fn resolve(
             .zip(groups.of_site)
             .map(|(site, group)| ((site.function, site.inst), *group))
             .collect(),
-        private: HashMap::new(),
-        nodes: HashMap::new(),
+        private: HashMap::default(),
+        nodes: HashMap::default(),
         found: Arrivals::default(),
         work: Vec::new(),
     };

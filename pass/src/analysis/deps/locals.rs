@@ -13,7 +13,7 @@ use super::body::{Body, Loaded, Op, Operand, Program};
 use super::flow::private;
 use super::order::{reverse_postorder, successors};
 use crate::analysis::bits::Bits;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// How many stores a load may see before it is left alone.
 const SEEN: usize = 12;
@@ -58,8 +58,12 @@ impl Variables {
         }
         let variables = plain.iter().enumerate().filter(|(_, plain)| **plain);
         let variable: HashMap<u32, u32> = variables.enumerate().map(|(n, (i, _))| (i as u32, n as u32)).collect();
-        let mut all =
-            Variables { of: vec![Vec::new(); variable.len()], variable, stores: Vec::new(), number: HashMap::new() };
+        let mut all = Variables {
+            of: vec![Vec::new(); variable.len()],
+            variable,
+            stores: Vec::new(),
+            number: HashMap::default(),
+        };
         for (index, inst) in body.insts.iter().enumerate() {
             if let Op::Store { address: Operand::Inst(to), value, .. } = inst.op
                 && let Some(variable) = all.variable.get(&to)

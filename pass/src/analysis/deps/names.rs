@@ -3,7 +3,7 @@
 use crate::llvm::Function as LlvmFunction;
 use crate::llvm::memory::Value;
 use crate::llvm::types::{Described, SourceType, Variable};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::deps::{Deps, Field, Param, Type};
 
 /// How many types are kept; the rest are only names.
@@ -11,7 +11,7 @@ const TYPES: usize = 50_000;
 
 /// Adds names and types to sets. `functions` are those of the sets, in order; `globals` are found by the linker's name.
 pub fn add(deps: &mut Deps, functions: &[LlvmFunction], globals: &[Value]) {
-    let mut types = Types { all: Vec::new(), known: HashMap::new() };
+    let mut types = Types { all: Vec::new(), known: HashMap::default() };
     for (function, llvm) in deps.functions.iter_mut().zip(functions) {
         for (i, param) in function.params.iter_mut().enumerate() {
             if let Some(variable) = llvm.param_variable(i as u32) {

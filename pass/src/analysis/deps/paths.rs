@@ -5,8 +5,7 @@
 //! Names are bounded: a load in a loop that follows an offset twice becomes a closure ("`next`, again and again"), and
 //! chains deeper than [`DEPTH`] become "everything reachable".
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::deps::{Offset, Reason};
 
 /// How many pointers a chain may follow.
@@ -78,41 +77,13 @@ struct Node {
 #[derive(Default)]
 pub struct Paths {
     nodes: Vec<Node>,
-    by_object: HashMap<Object, Base, Quick>,
+    by_object: HashMap<Object, Base>,
     pointers: Vec<(Base, Offset)>,
-    by_pointer: HashMap<(Base, Offset), Pointer, Quick>,
+    by_pointer: HashMap<(Base, Offset), Pointer>,
     /// How much has been done with sets, to know when it is too much.
     pub work: u64,
     /// How much of it went beyond what a function may ordinarily cost.
     pub over: u64,
-}
-
-/// The names are our own: no one chooses them to collide.
-type Quick = BuildHasherDefault<Mixer>;
-
-#[derive(Default)]
-struct Mixer(u64);
-
-impl Hasher for Mixer {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|b| self.write_u64(u64::from(*b)));
-    }
-
-    fn write_u32(&mut self, v: u32) {
-        self.write_u64(u64::from(v));
-    }
-
-    fn write_u64(&mut self, v: u64) {
-        self.0 = (self.0.rotate_left(5) ^ v).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_usize(&mut self, v: usize) {
-        self.write_u64(v as u64);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 29)
-    }
 }
 
 impl Paths {

@@ -4,7 +4,7 @@
 use super::memory::{Content, ENDLESS};
 use super::must::Written;
 use super::paths::{ANYWHERE, Base, Object, Paths, Set, contains};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 use unseen_abi::deps::{Offset, Reason};
 use unseen_abi::manifest::Place;
 
@@ -196,7 +196,7 @@ pub fn add_effect(paths: &mut Paths, effects: &mut Vec<Effect>, effect: &Effect)
 
 /// Takes out entries that others include.
 fn reduce(paths: &Paths, list: &mut Vec<Entry>) {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     list.retain(|entry| seen.insert(entry.thing));
     let mut wide: Vec<(usize, (Base, Offset, Span))> = Vec::new();
     for (number, entry) in list.iter().enumerate() {

@@ -5,7 +5,8 @@ use super::flow::Held;
 use crate::llvm::Inst;
 use crate::llvm::memory::{Layout, Shape, Type};
 use crate::llvm::tbaa::Node;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How deep structs lie in each other.
 const DEPTH: usize = 32;

@@ -7,7 +7,8 @@ use super::body::{Callee, Global, Group, Op, Operand, Program};
 use super::flow::{self, Flow};
 use super::paths::{add, contains};
 use crate::llvm::memory::{Layout, Shape, Type};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use unseen_abi::deps::Offset;
 
 /// How a function pointer is found.
@@ -183,7 +184,7 @@ impl Targets {
         let taken: BTreeSet<u32> = self.free.iter().chain(tables).copied().collect();
         let asks = flow::Groups { of_site: &asked, members: &members, taken: &taken };
         let found = flow::resolve(program, flow, &asks, wanted);
-        let mut known: HashMap<Vec<u32>, u32> = HashMap::new();
+        let mut known: HashMap<Vec<u32>, u32> = HashMap::default();
         for ((site, group), found) in flow.sites.iter().zip(&asked).zip(found) {
             let (group, Some(found)) = (*group as usize, found) else { continue };
             let here: Vec<u32> = groups[group].members.iter().copied().filter(|m| found.contains(m)).collect();

@@ -7,7 +7,7 @@ use super::order::reverse_postorder;
 use super::paths::Paths;
 use super::solve::{Known, Solver};
 use super::summary::{Cause, Summary};
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use unseen_abi::deps::Reason;
 
 /// How often functions that call each other are solved before they are given up.
