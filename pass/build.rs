@@ -22,6 +22,7 @@ fn main() {
             "shim/known.cpp",
             "shim/loops.cpp",
             "shim/off.cpp",
+            "shim/pipeline.cpp",
             "shim/reads.cpp",
             "shim/tests.cpp",
             "shim/traces.cpp",

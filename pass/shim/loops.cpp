@@ -30,7 +30,9 @@ namespace {
 // Larger loops spend their time otherwise, as do loops with few probes for their size, and copies cost space and links time;
 // counters that lie far apart cost time to look at, which a loop of a few rounds does not win back.
 constexpr unsigned MostInstructions = 200;
-constexpr unsigned MostInstructionsPerProbe = 12;
+constexpr unsigned MostInstructionsPerProbe = 8;
+// Loops of up to this size are copied whatever their number of probes.
+constexpr unsigned FewInstructions = 12;
 constexpr unsigned MostWords = 3;
 constexpr unsigned FewRounds = 4;
 
@@ -55,7 +57,7 @@ SmallSetVector<uint64_t, 16> probesOf(const Loop &L, const Function &Probe) {
       else if (++Size > MostInstructions || (isa<CallBase>(I) && !isa<IntrinsicInst>(I)))
         return {};
     }
-  if (Size > MostInstructionsPerProbe * Probes.size())
+  if (Size > std::max<size_t>(FewInstructions, MostInstructionsPerProbe * Probes.size()))
     return {};
   return Probes;
 }
@@ -167,6 +169,8 @@ bool isShort(Loop &L, ScalarEvolution &SE) {
 void copyLoops(Function &F, const Function &Probe, GlobalVariable &Counters, GlobalVariable &Epoch) {
   DominatorTree DT(F);
   LoopInfo LI(DT);
+  if (LI.empty())
+    return;
   TargetLibraryInfoImpl Known(F.getParent()->getTargetTriple());
   TargetLibraryInfo TLI(Known, &F);
   AssumptionCache AC(F);
@@ -177,8 +181,7 @@ void copyLoops(Function &F, const Function &Probe, GlobalVariable &Counters, Glo
   SmallVector<Loop *, 8> Work(LI.begin(), LI.end());
   while (!Work.empty()) {
     Loop *L = Work.pop_back_val();
-    auto Probes = probesOf(*L, Probe);
-    auto Words = wordsOf(Probes.getArrayRef(), Size);
+    auto Words = wordsOf(probesOf(*L, Probe).getArrayRef(), Size);
     if (!Words.empty() && Words.size() <= MostWords && L->isSafeToClone() &&
         !(L->isInnermost() && isShort(*L, SE)))
       Chosen.push_back({L, Words});

@@ -1,6 +1,8 @@
 // The only C++ of the plugin: registers callbacks with LLVM's pass builder, and wraps what LLVM offers in C++
 // alone. It decides nothing: every choice is made by the Rust functions declared here.
 
+#include "pipeline.h"
+
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
@@ -8,7 +10,6 @@
 #include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LICM.h"
-#include "llvm/Transforms/Scalar/LoopDeletion.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Scalar/SimpleLoopUnswitch.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
@@ -81,38 +82,6 @@ struct SimplifyGates : PassInfoMixin<SimplifyGates> {
   }
 };
 
-OptimizationLevel level(int Code) {
-  switch (Code) {
-  case '1':
-    return OptimizationLevel::O1;
-  case '3':
-    return OptimizationLevel::O3;
-  case 's':
-    return OptimizationLevel::Os;
-  case 'z':
-    return OptimizationLevel::Oz;
-  default:
-    return OptimizationLevel::O2;
-  }
-}
-
-// LLVM gives no way to change the options of a pass builder that someone else made; the linker's are those of the level
-// that the driver asks it for, at which nothing is vectorised. An explicit instantiation may name what is private.
-PipelineTuningOptions &tuning(PassBuilder &PB);
-template <PipelineTuningOptions PassBuilder::*Member> struct Tuning {
-  friend PipelineTuningOptions &tuning(PassBuilder &PB) { return PB.*Member; }
-};
-template struct Tuning<&PassBuilder::PTO>;
-
-// The pipeline of a level with what clang turns on at that level.
-ModulePassManager pipeline(const PassBuilder &Linkers, int Code) {
-  PassBuilder PB = Linkers;
-  bool Vectorize = Code == '2' || Code == '3' || Code == 's';
-  tuning(PB).LoopVectorization = Vectorize;
-  tuning(PB).SLPVectorization = Vectorize;
-  return PB.buildPerModuleDefaultPipeline(level(Code));
-}
-
 // The pass on the pristine module, then the whole pipeline that the compile steps left out: one that sees all of the
 // program at once. The driver asks the linker for level 1, at which its own pipeline adds next to nothing; the two
 // pipelines that link-time optimisation usually runs one after the other would take half as long again.
@@ -123,7 +92,7 @@ void addLink(PassBuilder &PB, ModulePassManager &MPM) {
     return;
   }
   MPM.addPass(UnseenPass(Link));
-  MPM.addPass(pipeline(PB, Code));
+  MPM.addPass(linkPipeline(PB, Code));
   // The code generator makes better use of loops in this form, in which the usual two pipelines leave them.
   FunctionPassManager FPM;
   FPM.addPass(LoopSimplifyPass());
@@ -136,10 +105,7 @@ void addLink(PassBuilder &PB, ModulePassManager &MPM) {
 void addSettle(ModulePassManager &MPM) {
   addSettleTraces(MPM);
   MPM.addPass(UnseenPass(Settle));
-  FunctionPassManager FPM;
-  FPM.addPass(SimplifyCFGPass());
-  FPM.addPass(createFunctionToLoopPassAdaptor(LoopDeletionPass()));
-  MPM.addPass(createModuleToFunctionPassAdaptor(std::move(FPM)));
+  MPM.addPass(createModuleToFunctionPassAdaptor(SimplifyCFGPass()));
   MPM.addPass(SimplifyGates());
 }
 

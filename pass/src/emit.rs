@@ -352,7 +352,8 @@ fn section(module: Module, name: &str, bytes: &[u8]) {
                 }
                 0x20..0x7f => text.push(*byte as char),
                 _ => {
-                    let _ = write!(text, "\\{byte:03o}");
+                    text.push('\\');
+                    text.extend([byte >> 6, byte >> 3 & 7, byte & 7].map(|digit| (b'0' + digit) as char));
                 }
             }
         }

@@ -20,7 +20,7 @@
 use crate::analysis::repeats::{Event, Trace, repeats};
 use crate::llvm::{self, Block, Function, Global, Inst, Module, Opcode};
 use crate::plan::{Plan, Site};
-use std::collections::HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Attributes that a function which sets counters no longer has.
 const BROKEN: [&str; 2] = ["memory", "speculatable"];
@@ -81,6 +81,12 @@ pub fn settle(module: Module, probe: Function, counters: Global, epoch: Option<G
 /// Removes the calls of `probe` that say nothing new. Returns whether there were any.
 pub fn drop_repeats(function: Function, probe: Function) -> bool {
     let blocks = function.blocks();
+    let mut set = HashSet::default();
+    let mut sets = blocks.iter().flat_map(|b| b.instructions()).filter_map(|i| i.number_called_with(probe));
+    // Who sets each counter in one place only can't repeat itself.
+    if sets.all(|number| set.insert(number)) {
+        return false;
+    }
     let numbers: HashMap<Block, usize> = blocks.iter().enumerate().map(|(i, b)| (*b, i)).collect();
     let event = |i: Inst| match i.number_called_with(probe) {
         Some(number) => Some((i, Event::Probe(number))),
