@@ -18,8 +18,12 @@ const FIRST: u64 = 1_000_000;
 const HIT: u64 = 3;
 /// What it costs to look at the account, in ns.
 const LOOK: u64 = 1000;
-/// The shortest and the longest sleep.
-const SHORTEST: u64 = 2_000_000;
+/// What it costs to sleep, in ns: a process is made, for which the program waits, and it may go on on another processor, whose caches know
+/// nothing of it.
+const NAP: u64 = 250_000;
+/// Sleeping may cost one part of so many of what may be spent.
+const NAPS_PART: u64 = 4;
+/// The longest sleep, if it need not be longer for that.
 const LONGEST: u64 = 1_000_000_000;
 
 static SPENT: AtomicU64 = AtomicU64::new(0);
@@ -72,7 +76,7 @@ pub fn allows(module: &'static Module, test: u32, desk: Own) -> bool {
     let modest = ran.saturating_mul(tests) > all;
     let wait = wait(share, expected, sys::cpu_time(), SPENT.load(Relaxed), modest);
     if wait > 0 {
-        sleep(desk, wait);
+        sleep(module, test, desk, wait);
     }
     wait == 0
 }
@@ -99,16 +103,24 @@ pub fn checks(module: &'static Module, test: u32, desk: Own, took: u64) {
     }
     let wait = wait(share, 0, cpu, spent, true);
     if wait > 0 {
-        sleep(desk, wait);
+        sleep(module, test, desk, wait);
     }
 }
 
-fn sleep(desk: Own, ns: u64) {
+/// How long to sleep if something is to be had after so many ns.
+fn length(share: u64, ns: u64) -> u64 {
+    let least = (NAP * NAPS_PART * WHOLE).div_ceil(share.max(1));
+    ns.min(LONGEST).max(least)
+}
+
+fn sleep(module: &'static Module, test: u32, desk: Own, ns: u64) {
     desk.close();
     // Somebody who is about to wake all says so first: either he sees that it is closed, or we see that he is done.
-    if IS_NAPPING.compare_exchange(false, true, SeqCst, SeqCst).is_ok()
-        && !sandbox::nap(ns.clamp(SHORTEST, LONGEST), wake)
-    {
+    if IS_NAPPING.compare_exchange(false, true, SeqCst, SeqCst).is_err() {
+        return;
+    }
+    spend(module, test, NAP);
+    if !sandbox::nap(length(module.settings.budget, ns), wake) {
         wake();
     }
 }
@@ -139,5 +151,15 @@ mod tests {
         assert_eq!(wait(percent, 10 * ms, 0, 0, false), 1000 * ms);
         assert!(wait(percent, 10 * ms, 1000 * ms, 0, true) > 300 * ms, "a quarter is left");
         assert_eq!(wait(WHOLE, u64::MAX, 5, 7, false), u64::MAX - 5);
+    }
+
+    #[test]
+    fn sleeping_costs_a_part_of_the_share() {
+        for share in [1, WHOLE / 1000, WHOLE / 100, WHOLE] {
+            for ns in [0, 1_000_000, u64::MAX] {
+                let (length, cost) = (u128::from(length(share, ns)), u128::from(NAP));
+                assert!(cost * u128::from(WHOLE) * u128::from(NAPS_PART) <= length * u128::from(share));
+            }
+        }
     }
 }
