@@ -9,7 +9,6 @@ use crate::llvm::tests::{Asking, NUMBERS, demangle};
 use crate::llvm::{self, Field, Function, Global, Module};
 use crate::options::Options;
 use crate::plan::Plan;
-use std::fmt::Write;
 use unseen_abi::access::{AccessRecord, Site, Sites};
 use unseen_abi::deps::Deps;
 use unseen_abi::manifest::{self, Cover, Manifest};
@@ -340,25 +339,26 @@ pub fn deps_section(module: Module, manifest: &Manifest, mut deps: Deps) {
 
 /// Adds a section. By assembly, because LLVM has no globals in sections that are not loaded.
 fn section(module: Module, name: &str, bytes: &[u8]) {
-    let mut text = String::with_capacity(bytes.len() * 3);
-    let _ = writeln!(text, ".pushsection {name},\"\",@progbits");
+    let mut text = format!(".pushsection {name},\"\",@progbits\n").into_bytes();
+    text.reserve(bytes.len() * 2);
     for line in bytes.chunks(4096) {
-        text.push_str(".ascii \"");
-        for byte in line {
+        text.extend(b".ascii \"");
+        for (i, byte) in line.iter().enumerate() {
             match byte {
-                b'"' | b'\\' => {
-                    text.push('\\');
-                    text.push(*byte as char);
-                }
-                0x20..0x7f => text.push(*byte as char),
+                b'"' | b'\\' => text.extend([b'\\', *byte]),
+                0x20..=0x7e | 0x80.. => text.push(*byte),
                 _ => {
-                    text.push('\\');
-                    text.extend([byte >> 6, byte >> 3 & 7, byte & 7].map(|digit| (b'0' + digit) as char));
+                    // As few digits as will do: the linker keeps this text, and a copy of it, to the end.
+                    let digits = [b'0' + (byte >> 6), b'0' + (byte >> 3 & 7), b'0' + (byte & 7)];
+                    let ends = !line.get(i + 1).is_some_and(u8::is_ascii_digit);
+                    let zeros = if ends { digits[..2].iter().take_while(|d| **d == b'0').count() } else { 0 };
+                    text.push(b'\\');
+                    text.extend(&digits[zeros..]);
                 }
             }
         }
-        text.push_str("\"\n");
+        text.extend(b"\"\n");
     }
-    text.push_str(".popsection\n");
+    text.extend(b".popsection\n");
     module.append_assembly(&text);
 }

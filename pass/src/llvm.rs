@@ -115,7 +115,7 @@ mod views {
         }
 
         /// Adds text to the module's assembly.
-        pub fn append_assembly(self, text: &str) {
+        pub fn append_assembly(self, text: &[u8]) {
             unsafe { LLVMAppendModuleInlineAsm(self.0, text.as_ptr().cast(), text.len()) };
         }
 
