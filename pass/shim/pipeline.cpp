@@ -27,12 +27,14 @@
 #include "llvm/Transforms/IPO/GlobalOpt.h"
 #include "llvm/Transforms/IPO/InferFunctionAttrs.h"
 #include "llvm/Transforms/IPO/Inliner.h"
+#include "llvm/Transforms/IPO/OpenMPOpt.h"
 #include "llvm/Transforms/IPO/SCCP.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LowerExpectIntrinsic.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/EntryExitInstrumenter.h"
 #include "llvm/Transforms/Utils/Mem2Reg.h"
 
 using namespace llvm;
@@ -66,6 +68,13 @@ template <PipelineTuningOptions PassBuilder::*Member> struct Tuning {
 };
 template struct Tuning<&PassBuilder::PTO>;
 
+// Nor to ask for them.
+const std::optional<PGOOptions> &profiles(const PassBuilder &PB);
+template <std::optional<PGOOptions> PassBuilder::*Member> struct Profiles {
+  friend const std::optional<PGOOptions> &profiles(const PassBuilder &PB) { return PB.*Member; }
+};
+template struct Profiles<&PassBuilder::PGOOpt>;
+
 auto each(FunctionPassManager FPM) { return createModuleToFunctionPassAdaptor(std::move(FPM), /*EagerlyInvalidate=*/true); }
 
 SimplifyCFGPass simplifyCFG() { return SimplifyCFGPass(SimplifyCFGOptions().convertSwitchRangeToICmp(true)); }
@@ -78,12 +87,14 @@ void addEarly(PassBuilder &PB, ModulePassManager &MPM, OptimizationLevel Level) 
   MPM.addPass(InferFunctionAttrsPass());
   MPM.addPass(CoroEarlyPass());
   FunctionPassManager Registers;
+  Registers.addPass(EntryExitInstrumenterPass(/*PostInlining=*/false));
   Registers.addPass(LowerExpectIntrinsicPass());
   Registers.addPass(SimplifyCFGPass());
   Registers.addPass(SROAPass(SROAOptions::ModifyCFG));
   Registers.addPass(EarlyCSEPass());
   MPM.addPass(each(std::move(Registers)));
   PB.invokePipelineEarlySimplificationEPCallbacks(MPM, Level, Whole);
+  MPM.addPass(OpenMPOptPass(Whole));
   MPM.addPass(IPSCCPPass(IPSCCPOptions(/*AllowFuncSpec=*/Level != OptimizationLevel::Os && Level != OptimizationLevel::Oz)));
   MPM.addPass(CalledValuePropagationPass());
   MPM.addPass(GlobalOptPass());
@@ -103,6 +114,7 @@ void addInline(PassBuilder &PB, ModulePassManager &MPM, OptimizationLevel Level)
   Inliner.addModulePass(RequireAnalysisPass<ProfileSummaryAnalysis, Module>());
   CGSCCPassManager &Circles = Inliner.getPM();
   Circles.addPass(PostOrderFunctionAttrsPass(/*SkipNonRecursive=*/true));
+  Circles.addPass(OpenMPOptCGSCCPass(Whole));
   PB.invokeCGSCCOptimizerLateEPCallbacks(Circles, Level);
   FunctionPassManager Tidy;
   Tidy.addPass(SROAPass(SROAOptions::ModifyCFG));
@@ -132,6 +144,9 @@ ModulePassManager linkPipeline(const PassBuilder &Linkers, int Code) {
   tuning(PB).LoopVectorization = Vectorize;
   tuning(PB).SLPVectorization = Vectorize;
   OptimizationLevel Level = level(Code);
+  // Profiles are read and written at places of LLVM's own pipeline.
+  if (profiles(PB))
+    return PB.buildPerModuleDefaultPipeline(Level);
   ModulePassManager MPM;
   addEarly(PB, MPM, Level);
   addInline(PB, MPM, Level);
