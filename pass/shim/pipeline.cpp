@@ -100,7 +100,6 @@ void addEarly(PassBuilder &PB, ModulePassManager &MPM, OptimizationLevel Level) 
   MPM.addPass(GlobalOptPass());
   FunctionPassManager Values;
   Values.addPass(PromotePass());
-  Values.addPass(simplifyCFG());
   MPM.addPass(each(std::move(Values)));
 }
 
@@ -122,7 +121,6 @@ void addInline(PassBuilder &PB, ModulePassManager &MPM, OptimizationLevel Level)
   Tidy.addPass(simplifyCFG());
   Tidy.addPass(InstCombinePass());
   PB.invokePeepholeEPCallbacks(Tidy, Level);
-  PB.invokeScalarOptimizerLateEPCallbacks(Tidy, Level);
   Circles.addPass(createCGSCCToFunctionPassAdaptor(std::move(Tidy), /*EagerlyInvalidate=*/true, /*NoRerun=*/true));
   Circles.addPass(PostOrderFunctionAttrsPass());
   Circles.addPass(createCGSCCToFunctionPassAdaptor(RequireAnalysisPass<ShouldNotRunFunctionPassesAnalysis, Function>()));
