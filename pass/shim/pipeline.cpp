@@ -19,6 +19,7 @@
 #include "llvm/Transforms/Coroutines/CoroSplit.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/Annotation2Metadata.h"
+#include "llvm/Transforms/IPO/ArgumentPromotion.h"
 #include "llvm/Transforms/IPO/CalledValuePropagation.h"
 #include "llvm/Transforms/IPO/DeadArgumentElimination.h"
 #include "llvm/Transforms/IPO/ForceFunctionAttrs.h"
@@ -30,6 +31,7 @@
 #include "llvm/Transforms/IPO/OpenMPOpt.h"
 #include "llvm/Transforms/IPO/SCCP.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/CallSiteSplitting.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/LowerExpectIntrinsic.h"
 #include "llvm/Transforms/Scalar/SROA.h"
@@ -92,15 +94,15 @@ void addEarly(PassBuilder &PB, ModulePassManager &MPM, OptimizationLevel Level) 
   Registers.addPass(SimplifyCFGPass());
   Registers.addPass(SROAPass(SROAOptions::ModifyCFG));
   Registers.addPass(EarlyCSEPass());
+  if (Level == OptimizationLevel::O3)
+    Registers.addPass(CallSiteSplittingPass());
   MPM.addPass(each(std::move(Registers)));
   PB.invokePipelineEarlySimplificationEPCallbacks(MPM, Level, Whole);
   MPM.addPass(OpenMPOptPass(Whole));
   MPM.addPass(IPSCCPPass(IPSCCPOptions(/*AllowFuncSpec=*/Level != OptimizationLevel::Os && Level != OptimizationLevel::Oz)));
   MPM.addPass(CalledValuePropagationPass());
   MPM.addPass(GlobalOptPass());
-  FunctionPassManager Values;
-  Values.addPass(PromotePass());
-  MPM.addPass(each(std::move(Values)));
+  MPM.addPass(createModuleToFunctionPassAdaptor(PromotePass()));
 }
 
 void addInline(PassBuilder &PB, ModulePassManager &MPM, OptimizationLevel Level) {
@@ -113,6 +115,8 @@ void addInline(PassBuilder &PB, ModulePassManager &MPM, OptimizationLevel Level)
   Inliner.addModulePass(RequireAnalysisPass<ProfileSummaryAnalysis, Module>());
   CGSCCPassManager &Circles = Inliner.getPM();
   Circles.addPass(PostOrderFunctionAttrsPass(/*SkipNonRecursive=*/true));
+  if (Level == OptimizationLevel::O3)
+    Circles.addPass(ArgumentPromotionPass());
   Circles.addPass(OpenMPOptCGSCCPass(Whole));
   PB.invokeCGSCCOptimizerLateEPCallbacks(Circles, Level);
   FunctionPassManager Tidy;
