@@ -15,6 +15,7 @@ fn both_bodies_do_what_the_program_does() {
         ("unseen-clang", llvm("clang"), "c/off/loops.c"),
         ("unseen-clang", llvm("clang"), "c/cover/control.c"),
         ("unseen-clang++", llvm("clang++"), "cpp/off/exceptions.cpp"),
+        ("unseen-clang++", llvm("clang++"), "cpp/off/library.cpp"),
         ("unseen-clang++", llvm("clang++"), "cpp/cover/objects.cpp"),
         ("unseen-rustc", "rustc".into(), "rust/off/panics.rs"),
     ] {
@@ -22,7 +23,7 @@ fn both_bodies_do_what_the_program_does() {
         let source = root().join("testdata/programs").join(source);
         build(dir.path(), &plain, &source, "plain", "-O");
         let expected = text(Command::new("./plain").current_dir(dir.path()));
-        for level in if compiler == "unseen-rustc" { &["-O"][..] } else { &["-O1", "-O2", "-O3", "-Os"] } {
+        for level in if compiler == "unseen-rustc" { &["-O"][..] } else { &["-O0", "-O1", "-O2", "-O3", "-Os"] } {
             build(dir.path(), &tools().join(compiler), &source, "ours", level);
             let run = |name: &str, value: &str| text(Command::new("./ours").env(name, value).current_dir(dir.path()));
             assert_eq!(run("UNSEEN", "off"), expected, "off: {} {level}", source.display());
