@@ -1,7 +1,7 @@
 //! How much tests may cost: `UNSEEN_BUDGET`. In: what was spent. Out: whether one more may start.
 //!
-//! What is spent: the CPU time of tests and of their supervisors, the time for which callers stand still, and the time in which states are
-//! recognised. What may be spent is a share of the CPU time of the process. A unit for which it is not enough is asleep until
+//! What is spent: the CPU time of tests and of their supervisors, the time for which callers stand still, the time in which states are
+//! recognised, and what it costs to sleep. What may be spent is a share of the CPU time of the process. A unit for which it is not enough is asleep until
 //! it is: its gate is closed, and somebody who shares our memory wakes it ([`sandbox::nap`]). So what is not tested costs nothing.
 
 use super::desks::{self, Own};
