@@ -23,6 +23,7 @@ fn the_linker_gets_it_and_the_compiler_does_not() {
     };
     let linked = log("unseen-clang main.c -o prog", &[]);
     assert!(linked.contains("LD_PRELOAD=") && linked.contains("libunseen_malloc.so"), "{linked}");
+    assert!(linked.contains("MIMALLOC_PURGE_DELAY=-1"), "{linked}");
     // As the dynamic loader saw it.
     let script = "LD_DEBUG=bindings LD_DEBUG_OUTPUT=$PWD/bound unseen-clang main.c -o prog || exit
         for file in bound.*; do

@@ -92,8 +92,8 @@ void addEarly(PassBuilder &PB, ModulePassManager &MPM, OptimizationLevel Level) 
   Registers.addPass(EntryExitInstrumenterPass(/*PostInlining=*/false));
   Registers.addPass(LowerExpectIntrinsicPass());
   Registers.addPass(SimplifyCFGPass());
-  Registers.addPass(SROAPass(SROAOptions::ModifyCFG));
-  Registers.addPass(EarlyCSEPass());
+  // Variables in registers are enough here; structs are taken apart when functions are tidied.
+  Registers.addPass(PromotePass());
   if (Level == OptimizationLevel::O3)
     Registers.addPass(CallSiteSplittingPass());
   MPM.addPass(each(std::move(Registers)));

@@ -51,7 +51,7 @@ class Link:
     def plain(self, other):
         """The same objects without anything of ours, at the level of another link."""
         kept = [word for word in self.argv if not (OURS.match(word) or OUR_FILES.search(word) or LEVEL.match(word))]
-        env = {name: value for name, value in self.env.items() if name != "LD_PRELOAD"}
+        env = {name: value for name, value in self.env.items() if name not in ("LD_PRELOAD", "MIMALLOC_PURGE_DELAY")}
         return Link(kept + [word for word in other.argv if LEVEL.match(word)], env, self.cwd, self.out)
 
     def run(self):

@@ -30,6 +30,8 @@ pub const DECLINED: &str = "UNSEEN_DECLINED";
 
 /// The dynamic loader's: libraries that come before all others, separated by spaces or colons.
 const PRELOAD: &str = "LD_PRELOAD";
+/// mimalloc's: after how many milliseconds memory that is free goes back to the kernel. A link would soon ask for it again.
+const PURGE: (&str, &str) = ("MIMALLOC_PURGE_DELAY", "-1");
 
 /// What the caller wants of a link, if not the usual.
 #[derive(Clone, Default, Debug)]
@@ -257,9 +259,11 @@ fn load_plugin(plan: &mut Plan, step: &Step, around: &Surroundings) {
 
 /// The linker's allocations go to our allocator, unless the user preloads something, or the allocator is not there: it only saves
 /// time.
-pub fn allocator(malloc: &Path, env: &HashMap<OsString, OsString>) -> Option<(&'static str, String)> {
-    let path = malloc.to_str().filter(|p| !p.contains([' ', ':']) && malloc.exists())?;
-    (!env.contains_key(OsStr::new(PRELOAD))).then(|| (PRELOAD, path.to_owned()))
+pub fn allocator(malloc: &Path, env: &HashMap<OsString, OsString>) -> Vec<(&'static str, String)> {
+    match malloc.to_str().filter(|p| !p.contains([' ', ':']) && malloc.exists()) {
+        Some(path) if !env.contains_key(OsStr::new(PRELOAD)) => vec![(PRELOAD, path.into()), (PURGE.0, PURGE.1.into())],
+        _ => Vec::new(),
+    }
 }
 
 /// The lines of the list of inputs.
