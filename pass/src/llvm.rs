@@ -377,6 +377,11 @@ mod views {
             unsafe { LLVMGetLinkage(self.0) == LLVMLinkage::LLVMAvailableExternallyLinkage }
         }
 
+        /// Whether code outside the module may call it by its name: neither internal, nor one of several definitions of which any serves.
+        pub fn is_visible(self) -> bool {
+            !self.is_declaration() && unsafe { LLVMGetLinkage(self.0) == LLVMLinkage::LLVMExternalLinkage }
+        }
+
         /// Whether its source lets several translation units define it: `inline` functions, methods in a class, templates.
         pub fn is_defined_inline(self) -> bool {
             unsafe { self.has_attribute("inlinehint") || !LLVMGetComdat(self.0).is_null() }

@@ -18,6 +18,8 @@ pub struct Options {
     pub is_chosen: bool,
     /// Whether the module is the whole program.
     pub scope: Scope,
+    /// Whether code that is not in the module may call the program by the names of its functions.
+    pub exposed: bool,
     /// Whether the language's own library is instrumented too.
     pub standard: bool,
     /// Source files that are left alone.
@@ -54,6 +56,7 @@ impl Options {
             mechanisms,
             is_chosen,
             scope: if per_unit(&get) { Scope::TranslationUnit } else { Scope::Program },
+            exposed: get("UNSEEN_EXPOSED").is_some(),
             standard: get(options::STD.name).is_some_and(|v| v == "on"),
             exclude: globs(&options::EXCLUDE)?,
             watch: globs(&options::WATCH)?,

@@ -6,7 +6,6 @@ use crate::instrument::off;
 use crate::llvm::{Function, Module};
 use crate::options::{self, Options};
 use std::ffi::{c_char, c_int, c_void};
-use unseen_abi::manifest::Scope;
 
 /// `LLVM_PLUGIN_API_VERSION`, asserted by the shim.
 const API_VERSION: u32 = 2;
@@ -174,8 +173,7 @@ unsafe extern "C" fn unseen_pass_run(module: *mut c_void, step: c_int) -> bool {
         }
         DEPS => {
             let mut sources = crate::analysis::sources::Sources::default();
-            let whole = options.scope == Scope::Program;
-            print!("{}", crate::analysis::deps::analyse(module, &module.functions(), whole, &mut sources));
+            print!("{}", crate::analysis::deps::analyse(module, &module.functions(), &options, &mut sources));
             false
         }
         _ => unreachable!("the shim asks for steps that it got from here"),

@@ -76,7 +76,7 @@ fn describe(line: &str) -> String {
         }
     }
     for (name, value) in &plan.env {
-        if ["UNSEEN_LEVEL", "UNSEEN_SCOPE"].contains(name) {
+        if ["UNSEEN_LEVEL", "UNSEEN_SCOPE", "UNSEEN_EXPOSED"].contains(name) {
             out.push_str(&format!("env {name}={value}\n"));
         }
     }

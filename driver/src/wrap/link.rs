@@ -180,6 +180,9 @@ pub fn extend(
     }
     if bitcode {
         load_plugin(plan, step, around);
+        if shows_names(args, step, survey) {
+            plan.env.push((super::EXPOSED, "on".into()));
+        }
         let archives_only =
             !sources && !survey.inputs.iter().any(|i| i.content == Content::Bitcode && i.member.is_none());
         if !archives_only {
@@ -203,6 +206,20 @@ pub fn extend(
         link_runtime(plan, around, bitcode || unit_code(plan, step, survey));
     }
     Ok(())
+}
+
+/// Whether code that the pass does not see may know the program's functions by name: native objects in it, or libraries that it loads
+/// and shows its symbols to.
+fn shows_names(args: &Args, step: &Step, survey: &Survey) -> bool {
+    let exports = |word: &OsString| {
+        let word = word.to_string_lossy();
+        let name = word.trim_start_matches('-');
+        name == "E" || ["export-dynamic", "dynamic-list"].iter().any(|option| name.starts_with(option))
+    };
+    survey.has(&Content::Native)
+        || step.has_class(Class::Assembly)
+        || step::linker_words(args).iter().any(exports)
+        || args.list.iter().any(|arg| arg.words.iter().any(|word| word == "-rdynamic"))
 }
 
 /// Whether something was instrumented while it was compiled.

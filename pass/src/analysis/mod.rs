@@ -17,7 +17,7 @@ use crate::llvm::{Function, Module};
 use crate::options::Options;
 use crate::plan::{FunctionPlan, Plan};
 use unseen_abi::deps::Deps;
-use unseen_abi::manifest::{Outcome, Place, Scope};
+use unseen_abi::manifest::{Outcome, Place};
 use unseen_abi::mechanism::{Mechanism, Mechanisms};
 
 /// Decides what is done to each of the module's functions.
@@ -94,7 +94,7 @@ pub fn dependencies(
     plan: &mut Plan,
 ) -> Sets {
     let mut sources = sources::Sources::after(std::mem::take(&mut plan.files));
-    let analysed = deps::analyse(module, functions, options.scope == Scope::Program, &mut sources);
+    let analysed = deps::analyse(module, functions, options, &mut sources);
     let mut numbers = vec![None; functions.len()];
     for (number, function) in plan.functions.iter().enumerate() {
         numbers[function.index] = Some(number as u32);

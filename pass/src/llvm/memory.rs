@@ -234,6 +234,11 @@ mod views {
             unsafe { LLVMIsGlobalConstant(self.0) != 0 }
         }
 
+        /// Of a variable: whether code outside the module may refer to it by its name.
+        pub fn is_visible(self) -> bool {
+            Function(self.0).is_visible()
+        }
+
         /// Of a variable: whether each thread has its own.
         pub fn is_thread_local(self) -> bool {
             unsafe { LLVMIsThreadLocal(self.0) != 0 }

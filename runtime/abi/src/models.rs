@@ -36,6 +36,8 @@ pub enum Effect {
     Constant,
     /// Returns a pointer to something of the library's own.
     Foreign,
+    /// Returns the address of code or data that may not be in the program.
+    Loads,
     /// Calls what the first argument points to, with pointers into the objects of the others.
     Calls(u8, &'static [u8]),
     /// The state does not decide what happens.
@@ -62,8 +64,8 @@ pub enum Length {
 }
 
 use Effect::{
-    Allocates, AllocatesInto, Because, Before, Calls, Constant, Copies, Ends, Foreign, Permutes, PointInto, Reach,
-    Read, ReadUnnamed, Returns, ReturnsTwice, Write, WriteUnnamed,
+    Allocates, AllocatesInto, Because, Before, Calls, Constant, Copies, Ends, Foreign, Loads, Permutes, PointInto,
+    Reach, Read, ReadUnnamed, Returns, ReturnsTwice, Write, WriteUnnamed,
 };
 use Length::{Argument, Bytes, Product, Rest, Text};
 use Reason::{Environment, Exit, Input, Output, Process, Random, Threads, Time};
@@ -196,7 +198,8 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("sigaction", &[Read(1, Bytes(152)), Write(2, Bytes(152)), Because(Process)]),
     ("getpwuid getpwnam dlerror", &[Foreign, Because(Process)]),
     // What is loaded is not seen; these themselves look for no functions in memory.
-    ("dlopen dlsym dlclose", &[Because(Reason::Unmodelled)]),
+    ("dlopen dlclose", &[Because(Reason::Unmodelled)]),
+    ("dlsym dlvsym", &[Because(Reason::Unmodelled), Loads]),
     ("pthread_cond_signal pthread_cond_broadcast pthread_detach pclose", &[Because(Process)]),
     // A lock is memory like any other: its state decides what happens to it.
     (

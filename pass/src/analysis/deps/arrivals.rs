@@ -1,4 +1,4 @@
-//! What may come to the nodes of a graph along its edges: which functions, or any. Programs have hundreds of thousands of nodes, nearly
+//! What may come to the nodes of a graph along its edges: which functions, any, or one that is not here. Programs have hundreds of thousands of nodes, nearly
 //! all of them in circles, and each node may get thousands of functions: so sets are made only for nodes that somebody asks for,
 //! once for each circle, and nodes to which the same comes share them.
 
@@ -18,6 +18,8 @@ struct Node {
     functions: Vec<u32>,
     /// Any function may come here.
     any: bool,
+    /// One that is not in the program may come here.
+    foreign: bool,
     /// From where more comes; whether "any" does, too.
     sources: Vec<(u32, bool)>,
 }
@@ -39,6 +41,11 @@ impl Arrivals {
         self.nodes[node as usize].any = true;
     }
 
+    /// A function that is not in the program may be at a node.
+    pub fn put_foreign(&mut self, node: u32) {
+        self.nodes[node as usize].foreign = true;
+    }
+
     /// What comes to a node goes on to another. Only with `any` does it go on that any function may be there.
     pub fn edge(&mut self, from: u32, to: u32, any: bool) {
         self.nodes[to as usize].sources.push((from, any));
@@ -46,14 +53,23 @@ impl Arrivals {
 
     /// Whether any function may come to each node.
     pub fn any(&self) -> Vec<bool> {
+        self.reached(|node| node.any, |any| any)
+    }
+
+    /// Whether a function that is not in the program may come to each node.
+    pub fn foreign(&self) -> Vec<bool> {
+        self.reached(|node| node.foreign, |_| true)
+    }
+
+    fn reached(&self, begins: impl Fn(&Node) -> bool, goes_on: impl Fn(bool) -> bool) -> Vec<bool> {
         let mut next: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
         for (to, node) in self.nodes.iter().enumerate() {
-            for (from, _) in node.sources.iter().filter(|(_, any)| *any) {
+            for (from, _) in node.sources.iter().filter(|(_, any)| goes_on(*any)) {
                 next[*from as usize].push(to as u32);
             }
         }
-        let mut found: Vec<bool> = self.nodes.iter().map(|node| node.any).collect();
-        let mut work: Vec<u32> = (0..).zip(&found).filter(|(_, any)| **any).map(|(number, _)| number).collect();
+        let mut found: Vec<bool> = self.nodes.iter().map(begins).collect();
+        let mut work: Vec<u32> = (0..).zip(&found).filter(|(_, is)| **is).map(|(number, _)| number).collect();
         while let Some(node) = work.pop() {
             for to in &next[node as usize] {
                 if !std::mem::replace(&mut found[*to as usize], true) {
@@ -121,10 +137,11 @@ mod tests {
             edges in proptest::collection::vec((0u32..9, 0u32..9, any::<bool>()), 0..25),
             put in proptest::collection::vec((0u32..9, 0u32..5), 0..6),
             anything in proptest::collection::vec(0u32..9, 0..3),
+            others in proptest::collection::vec(0u32..9, 0..3),
         ) {
             let mut graph = Arrivals::default();
             (0..9).for_each(|number| assert_eq!(graph.add(), number));
-            let mut expected = vec![(BTreeSet::new(), false); 9];
+            let mut expected = vec![(BTreeSet::new(), false, false); 9];
             for (node, function) in &put {
                 graph.put(*node, *function);
                 expected[*node as usize].0.insert(*function);
@@ -133,17 +150,23 @@ mod tests {
                 graph.put_any(*node);
                 expected[*node as usize].1 = true;
             }
+            for node in &others {
+                graph.put_foreign(*node);
+                expected[*node as usize].2 = true;
+            }
             edges.iter().for_each(|(from, to, any)| graph.edge(*from, *to, *any));
             for _ in 0..9 {
                 for (from, to, any) in &edges {
-                    let (functions, is_any) = expected[*from as usize].clone();
+                    let (functions, is_any, is_foreign) = expected[*from as usize].clone();
                     expected[*to as usize].0.extend(functions);
                     expected[*to as usize].1 |= is_any && *any;
+                    expected[*to as usize].2 |= is_foreign;
                 }
             }
-            let (any, functions) = (graph.any(), graph.functions_of(&(0..9).collect::<Vec<_>>()));
-            for (node, (expected_functions, expected_any)) in expected.iter().enumerate() {
+            let (any, foreign, functions) = (graph.any(), graph.foreign(), graph.functions_of(&(0..9).collect::<Vec<_>>()));
+            for (node, (expected_functions, expected_any, expected_foreign)) in expected.iter().enumerate() {
                 prop_assert_eq!(any[node], *expected_any);
+                prop_assert_eq!(foreign[node], *expected_foreign);
                 prop_assert_eq!(&*functions[node], expected_functions);
                 prop_assert_eq!(&graph.functions(node as u32), expected_functions);
             }

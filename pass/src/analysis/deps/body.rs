@@ -14,6 +14,10 @@ pub struct Program {
     pub groups: Vec<Group>,
     /// Pointers to functions that are not here may come from outside: a library, or one unit of several.
     pub open: bool,
+    /// Functions that code which is not here may call by name: native objects of the program, or libraries that it shows its symbols to.
+    pub visible: Vec<u32>,
+    /// Such code may refer to functions or variables.
+    pub exposed: bool,
     /// Code of the program may run when it exits.
     pub at_exit: bool,
     /// Somewhere a number is made a pointer. Without that, bits in a pointer are never taken out again.

@@ -161,7 +161,8 @@ impl Draft<'_> {
                 self.returns(base, ANYWHERE);
             }
             // Calls are instructions of their own, and ends are no edges, both since extraction.
-            models::Effect::Calls(..) | models::Effect::Ends | models::Effect::ReturnsTwice => {}
+            models::Effect::Calls(..) | models::Effect::Loads | models::Effect::Ends | models::Effect::ReturnsTwice => {
+            }
             models::Effect::Because(Reason::Exit) if !self.program.at_exit => {}
             models::Effect::Because(reason) => self.because(reason, ""),
         }

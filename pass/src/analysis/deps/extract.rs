@@ -5,11 +5,14 @@ use super::flow::{Flow, Held, Place, Site};
 use super::tags::Tags;
 use super::targets::{Signature, Slot, Targets};
 use super::{exceptions, intrinsics, slices};
+use crate::analysis::choice::is_ours;
 use crate::analysis::sources::Sources;
 use crate::llvm::memory::{Kind, Layout, Shape, Type, Value};
 use crate::llvm::{Block as LlvmBlock, Function as LlvmFunction, Inst as LlvmInst, Module, Opcode};
+use crate::options::Options;
 use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::deps::{Param, Reason};
+use unseen_abi::manifest::Scope;
 use unseen_abi::models::{self, Effect};
 
 /// Name of the global that stands for what the C library keeps for itself.
@@ -36,8 +39,8 @@ pub struct Extractor<'a> {
 }
 
 /// The program of a module. Functions are numbered as in `functions`; the last globals stand for output and the library. Without `main`, or
-/// where the module is not `whole`, the program is open.
-pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources: &mut Sources) -> Program {
+/// where the module is not the whole program, the program is open.
+pub fn extract(module: Module, functions: &[LlvmFunction], options: &Options, sources: &mut Sources) -> Program {
     let variables = module.variables();
     let mut extractor = Extractor {
         layout: module.layout(),
@@ -52,11 +55,19 @@ pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources:
         fields: HashMap::default(),
     };
     let main = functions.iter().any(|f| !f.is_declaration() && f.name() == "main");
-    let open = !whole || !main;
+    let open = options.scope != Scope::Program || !main;
     let at_exit = open
         || functions.iter().any(|f| REGISTRARS.contains(&f.name().as_str()))
         || variables.iter().any(|v| v.name() == "llvm.global_dtors");
-    let mut program = Program { open, at_exit, ..Program::default() };
+    let is_called = |f: &LlvmFunction| {
+        let name = f.name();
+        // Functions of the library's that the program has put its own in the place of are called as the library's are.
+        options.exposed && f.is_visible() && name != "main" && !is_ours(&name) && models::model(&name).is_none()
+    };
+    let visible: Vec<u32> = (0..).zip(functions).filter(|(_, f)| is_called(f)).map(|(number, _)| number).collect();
+    let is_set = |v: &Value| options.exposed && v.is_visible() && !v.is_constant() && !is_ours(&v.name());
+    let exposed = !visible.is_empty() || variables.iter().any(is_set);
+    let mut program = Program { open, visible, exposed, at_exit, ..Program::default() };
     for variable in &variables {
         let global = extractor.global(*variable);
         program.globals.push(global);
@@ -70,6 +81,7 @@ pub fn extract(module: Module, functions: &[LlvmFunction], whole: bool, sources:
     for (index, function) in functions.iter().enumerate() {
         extractor.targets.declare(index as u32, Signature::of(function.signature()));
     }
+    program.visible.iter().for_each(|function| extractor.targets.take(*function));
     program.forges = extractor.forges;
     extractor.place_initial();
     extractor.targets.resolve(&mut program, &extractor.flow);
@@ -630,8 +642,11 @@ fn promise(function: LlvmFunction) -> Promise {
 /// program's: the call ends the unit with a message.
 fn is_panic(name: &str, function: LlvmFunction) -> bool {
     let standard = ["4core", "3std", "5alloc"].iter().any(|c| name.contains(c));
-    let rust = name.starts_with("_ZN") && name.len() > 20 && name[name.len() - 20..].starts_with("17h")
-        || name.starts_with("_R");
     let begins = matches!(name, "rust_begin_unwind" | "rust_panic") || name.ends_with("17rust_begin_unwind");
-    begins || standard && rust && function.has_attribute("noreturn")
+    begins || standard && is_rust(name) && function.has_attribute("noreturn")
+}
+
+/// Whether a linker's name is one that rustc makes.
+pub(super) fn is_rust(name: &str) -> bool {
+    name.starts_with("_R") || name.starts_with("_ZN") && name.len() > 20 && name[name.len() - 20..].starts_with("17h")
 }

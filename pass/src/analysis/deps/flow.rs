@@ -1,7 +1,8 @@
 //! Where addresses of functions go: which functions a pointer that is called may point to.
 //!
 //! Followed backwards from each call: through values, parameters, results, local variables, and the fields of structs,
-//! each of which is one place for all objects. Where a way leads elsewhere, any function may come from there. It rests on
+//! each of which is one place for all objects. Where a way leads elsewhere, any function may come from there: one that is not in the
+//! program only where code was loaded, handed over as a result, or passed by code that is not seen. It rests on
 //! what the optimiser relies on too (`-fstrict-aliasing`; without that metadata nothing is concluded):
 //! * a function's address is kept as a pointer to a function or to `void`, not to other data;
 //! * what is stored as a field is called as the same field of the same struct. Other stores reach a field only by a pointer
@@ -11,6 +12,7 @@
 
 use super::arrivals::Arrivals;
 use super::body::{Body, Callee, Loaded, Op, Operand, Program};
+use super::extract::is_rust;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -98,22 +100,32 @@ pub struct Groups<'a> {
     pub taken: &'a BTreeSet<u32>,
 }
 
-/// The functions that each site may call, where that can be told. Only those that are `wanted` are looked at.
-pub fn resolve(
-    program: &Program,
-    flow: &Flow,
-    groups: &Groups,
-    wanted: impl Fn(usize) -> bool,
-) -> Vec<Option<Rc<BTreeSet<u32>>>> {
-    let mut answers = vec![None; flow.sites.len()];
+/// What a site may call.
+#[derive(Clone, Default)]
+pub struct Callees {
+    /// In the program; without them, any of the signature.
+    pub functions: Option<Rc<BTreeSet<u32>>>,
+    /// Perhaps one that is not.
+    pub foreign: bool,
+}
+
+/// What each site may call, as far as that can be told. Only those that are `wanted` are looked at.
+pub fn resolve(program: &Program, flow: &Flow, groups: &Groups, wanted: impl Fn(usize) -> bool) -> Vec<Callees> {
+    let mut answers = vec![Callees::default(); flow.sites.len()];
     let sites: Vec<usize> = (0..flow.sites.len()).filter(|site| wanted(*site)).collect();
-    if flow.held.iter().all(Vec::is_empty) || sites.is_empty() {
+    if sites.is_empty() {
+        return answers;
+    }
+    let index = Index::of(program, flow, groups);
+    let is_open = |site: usize| index.is_open && !is_rust(&program.functions[flow.sites[site].function as usize].name);
+    sites.iter().for_each(|site| answers[*site].foreign = is_open(*site));
+    if flow.held.iter().all(Vec::is_empty) {
         return answers;
     }
     let mut search = Search {
         program,
         flow,
-        index: Index::of(program, flow, groups),
+        index,
         groups,
         sites: flow
             .sites
@@ -143,15 +155,25 @@ pub fn resolve(
     let named = search.found.functions(outside);
     let given = if search.index.is_memory_outside { groups.taken } else { &named };
     for (node, number) in &search.nodes {
-        if matches!(node, Node::Param(function, _) if given.contains(function)) {
+        let Node::Param(function, _) = node else { continue };
+        let is_visible = program.visible.binary_search(function).is_ok();
+        if is_visible {
+            search.found.put_foreign(*number);
+        }
+        if is_visible || given.contains(function) {
             search.found.put_any(*number);
         }
     }
-    let any = search.found.any();
+    let (any, foreign) = (search.found.any(), search.found.foreign());
+    for (site, end) in &ends {
+        let answer = &mut answers[*site];
+        answer.foreign = foreign[*end as usize] || any[*end as usize] && answer.foreign;
+    }
     ends.retain(|(_, end)| !any[*end as usize]);
     let known = search.found.functions_of(&ends.iter().map(|(_, end)| *end).collect::<Vec<_>>());
     for ((site, _), functions) in ends.iter().zip(known) {
-        answers[*site] = Some(functions);
+        answers[*site].foreign |= functions.is_empty() && search.index.is_memory_outside;
+        answers[*site].functions = Some(functions);
     }
     answers
 }
@@ -165,6 +187,9 @@ struct Index {
     outside: Vec<(u32, Operand)>,
     /// Whether functions of which nothing is known get more than numbers and addresses of functions.
     is_memory_outside: bool,
+    /// Whether the program loads code that is not in it, or is called by such code: then nobody knows which functions lie in memory. How
+    /// Rust's library asks for functions of the C library does not count, nor do pointers that Rust calls.
+    is_open: bool,
     calls: HashMap<u32, Vec<(u32, u32)>>,
     /// Calls through pointers by their group, and the groups that a function is in.
     calls_of: HashMap<u32, Vec<(u32, u32)>>,
@@ -173,7 +198,7 @@ struct Index {
 
 impl Index {
     fn of(program: &Program, flow: &Flow, groups: &Groups) -> Index {
-        let mut index = Index::default();
+        let mut index = Index { is_memory_outside: program.exposed, is_open: program.exposed, ..Index::default() };
         for (function, body) in program.functions.iter().enumerate() {
             if let Some(body) = &body.body {
                 index.body(program, flow, function as u32, body);
@@ -210,6 +235,10 @@ impl Index {
                 }
                 Op::Store { address: Operand::Inst(to), .. } if private[*to as usize] => {}
                 Op::Store { value: Operand::Number(_) | Operand::Global { .. }, .. } => {}
+                // Whoever has the variable calls what is put there.
+                Op::Store { address: Operand::Global { global, .. }, value, .. } if is_elsewhere(program, *global) => {
+                    self.outside.push((function, *value));
+                }
                 Op::Store { address, value, size, .. } if *size >= 8 => {
                     let held = flow.held(function, number);
                     let (place, any) = match (held, variable(program, *address)) {
@@ -237,7 +266,8 @@ impl Index {
         let called = &program.functions[callee as usize];
         if called.body.is_none() {
             let keeps = |effects: &[Effect]| {
-                effects.iter().any(|e| matches!(e, Effect::Because(Reason::Process | Reason::Threads)))
+                let reasons = [Reason::Process, Reason::Threads, Reason::Unmodelled];
+                effects.iter().any(|e| matches!(e, Effect::Because(reason) if reasons.contains(reason)))
             };
             let model = models::model(&called.name);
             if model.is_none_or(keeps) {
@@ -245,6 +275,8 @@ impl Index {
             }
             let is_memory = |arg: &Operand| !matches!(arg, Operand::Number(_) | Operand::Function(_));
             self.is_memory_outside |= model.is_none() && args.iter().any(is_memory);
+            let loads = model.is_some_and(|effects| effects.contains(&Effect::Loads));
+            self.is_open |= loads && !is_rust(&program.functions[caller as usize].name);
         } else if called.variadic {
             let unnamed = self.unnamed.entry(callee).or_default();
             unnamed.extend(args.iter().skip(called.params.len()).map(|arg| (caller, *arg)));
@@ -267,6 +299,12 @@ fn variable(program: &Program, address: Operand) -> Option<u32> {
         Operand::Global { global, at: 0 } if program.globals[global as usize].size == 8 => Some(global),
         _ => None,
     }
+}
+
+/// Whether a variable is one of a library's.
+fn is_elsewhere(program: &Program, global: u32) -> bool {
+    let is_own = global == program.foreign() || global == program.output();
+    program.globals[global as usize].size == 0 && !is_own
 }
 
 /// Stack variables of which nobody has the address.
@@ -406,14 +444,18 @@ impl Search<'_> {
                 for (function, value) in self.index.outside.clone() {
                     self.from(function, value, number, true);
                 }
+                self.program.visible.iter().for_each(|function| self.found.put(number, *function));
             }
             Node::Everywhere => {
                 for (function, value, any) in self.index.untold.clone() {
                     self.from(function, value, number, any);
                 }
-                // Functions that are not seen may put those they were given wherever they can reach.
+                // Functions that are not seen may put those they were given wherever they can reach, and those of the program their own.
                 if self.index.is_memory_outside {
                     self.edge(Node::Outside, number, false);
+                }
+                if self.program.exposed {
+                    self.found.put_foreign(number);
                 }
             }
         }
@@ -471,6 +513,7 @@ impl Search<'_> {
         }
         let Some(effects) = models::model(&called.name) else {
             self.found.put_any(number);
+            self.found.put_foreign(number);
             return;
         };
         for effect in effects {
@@ -481,6 +524,10 @@ impl Search<'_> {
                     }
                 }
                 Effect::Foreign => self.found.put_any(number),
+                Effect::Loads => {
+                    self.found.put_any(number);
+                    self.found.put_foreign(number);
+                }
                 _ => {}
             }
         }

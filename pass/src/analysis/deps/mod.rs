@@ -42,6 +42,7 @@ mod tests;
 
 use super::sources::Sources;
 use crate::llvm::{Function, Module};
+use crate::options::Options;
 
 /// The sets of a module.
 pub struct Analysed {
@@ -51,9 +52,9 @@ pub struct Analysed {
     pub summaries: Vec<summary::Summary>,
 }
 
-/// Analyses a module; `whole` says that nothing but libraries comes to it.
-pub fn analyse(module: Module, functions: &[Function], whole: bool, sources: &mut Sources) -> Analysed {
-    let mut program = extract::extract(module, functions, whole, sources);
+/// Analyses a module.
+pub fn analyse(module: Module, functions: &[Function], options: &Options, sources: &mut Sources) -> Analysed {
+    let mut program = extract::extract(module, functions, options, sources);
     endings::cut(&mut program);
     locals::promote(&mut program);
     let mut paths = paths::Paths::default();

@@ -184,16 +184,22 @@ impl Targets {
         let taken: BTreeSet<u32> = self.free.iter().chain(tables).copied().collect();
         let asks = flow::Groups { of_site: &asked, members: &members, taken: &taken };
         let found = flow::resolve(program, flow, &asks, wanted);
-        let mut known: HashMap<Vec<u32>, u32> = HashMap::default();
+        let mut known: HashMap<(Vec<u32>, bool), u32> = HashMap::default();
         for ((site, group), found) in flow.sites.iter().zip(&asked).zip(found) {
-            let (group, Some(found)) = (*group as usize, found) else { continue };
-            let here: Vec<u32> = groups[group].members.iter().copied().filter(|m| found.contains(m)).collect();
+            let all = &groups[*group as usize].members;
+            let mut here: Vec<u32> = match found.functions {
+                Some(found) => all.iter().copied().filter(|m| found.contains(m)).collect(),
+                None => all.clone(),
+            };
             // What nobody put there was put there by somebody who is not seen.
-            if here.is_empty() || here.len() == groups[group].members.len() {
+            if here.is_empty() {
+                here.clone_from(all);
+            }
+            if here.len() == all.len() && !found.foreign {
                 continue;
             }
-            let number = *known.entry(here).or_insert_with_key(|members| {
-                groups.push(Group { members: members.clone(), open: false });
+            let number = *known.entry((here, found.foreign)).or_insert_with_key(|(members, open)| {
+                groups.push(Group { members: members.clone(), open: *open });
                 groups.len() as u32 - 1
             });
             let body = program.functions[site.function as usize].body.as_mut();
