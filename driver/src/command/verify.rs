@@ -14,6 +14,8 @@ use unseen_abi::options;
 use super::{Destination, Failure, Outcome};
 use crate::report::{self, output};
 use crate::run::{NewRun, program, record};
+use crate::store::deps::DepsError;
+use crate::store::manifests::ExtractError;
 use crate::store::{ModuleId, access, deps, events, tallies};
 use crate::study::dependencies;
 use crate::study::sources::{Choice, Sources};
@@ -156,9 +158,13 @@ fn collect(new: &NewRun, program: &std::ffi::OsStr, ending: String) -> Result<Fi
 /// Adds the modules of a binary.
 fn load(binary: &Path, modules: &mut BTreeMap<ModuleId, Module>) -> Result<(), Failure> {
     // It was watched, so its sets were there once.
-    let removed = |_| {
-        Failure::environment(format!("{} was watched, but its dependency sets are no longer in it", binary.display()))
-            .next("verify it before it is stripped")
+    let removed = |error| match error {
+        DepsError::None(_) | DepsError::Manifest(ExtractError::None(_)) => Failure::environment(format!(
+            "{} was watched, but its dependency sets are no longer in it",
+            binary.display()
+        ))
+        .next("verify it before it is stripped"),
+        other => super::deps::explain(other),
     };
     let sets = deps::read(binary).map_err(removed)?;
     let sites = access::sites(binary).map_err(super::manifest::explain)?;

@@ -1,7 +1,7 @@
 //! Views of type-based alias metadata, and of the names and fields of struct types.
 
 use super::Inst;
-use super::memory::{Kind, Layout, Shape, Type, Value};
+use super::memory::{Shape, Type, Value};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 
@@ -63,21 +63,6 @@ mod views {
         /// Of an address computation: the type that it counts in.
         pub fn source_type(self) -> Type {
             Type::from_raw(unsafe { LLVMGetGEPSourceElementType(self.0) })
-        }
-
-        /// Of an address computation: the innermost struct that it goes into, where in that, and the type of what lies there.
-        pub fn field(self, layout: Layout) -> Option<(Type, u64, Type)> {
-            let mut ty = self.source_type();
-            let mut found = None;
-            for index in self.operands().iter().skip(2) {
-                let part = match index.kind() {
-                    Kind::Number(n) => n as u32,
-                    _ => 0,
-                };
-                found = (ty.shape() == Shape::Struct).then(|| (ty, layout.offset(ty, part)));
-                ty = ty.part(part);
-            }
-            found.map(|(from, at)| (from, at, ty))
         }
     }
 }

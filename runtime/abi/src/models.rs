@@ -83,7 +83,7 @@ pub const MODELS: &[(&str, &[Effect])] = &[
          isupper isxdigit tolower toupper toascii ffs ffsl htonl htons ntohl ntohs __isnan __isinf __finite __signbit \
          isnan isinf finite towlower towupper iswspace iswalpha iswalnum free cfree __rust_dealloc _ZdlPv _ZdaPv _ZdlPvm _ZdaPvm \
          _ZdlPvSt11align_val_t _ZdlPvmSt11align_val_t __rust_no_alloc_shim_is_unstable __rust_no_alloc_shim_is_unstable_v2 \
-         __cxa_end_catch __cxa_free_exception _Unwind_DeleteException __cxa_guard_abort sysconf getpagesize \
+         __cxa_end_catch __cxa_free_exception _Unwind_DeleteException __cxa_guard_abort getpagesize \
          malloc_trim",
         &[],
     ),
@@ -153,7 +153,7 @@ pub const MODELS: &[(&str, &[Effect])] = &[
     ("rand random drand48 lrand48 arc4random srand srandom srand48", &[Because(Random)]),
     ("getrandom getentropy arc4random_buf", &[Write(0, Rest), Because(Random)]),
     (
-        "getpid getppid getuid geteuid getgid getegid gettid pthread_self isatty umask fcntl fileno fcntl64",
+        "getpid getppid getuid geteuid getgid getegid gettid pthread_self isatty umask fcntl fileno fcntl64 sysconf",
         &[Because(Process)],
     ),
     ("getcwd gethostname uname", &[Write(0, Rest), Returns(0), Because(Process)]),

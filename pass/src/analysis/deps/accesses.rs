@@ -26,7 +26,8 @@ impl Extractor<'_> {
         }
     }
 
-    /// Finds the fields that functions in initial values lie in, when all types are known.
+    /// Finds the fields that functions in initial values lie in, when all types are known. The linker takes structs that have the same parts
+    /// for one, so that the IR's names of types say nothing.
     pub(super) fn place_initial(&mut self) {
         if !self.tags.has_plain_names() {
             self.flow.sites.clear();
@@ -39,36 +40,14 @@ impl Extractor<'_> {
         }
     }
 
-    /// The variable for a pointer that an address is of.
-    pub(super) fn variable(&mut self, value: Value) -> Option<Place> {
-        let gep = match value.kind() {
-            Kind::Variable(variable) => return Some(Place::Global(self.globals[&variable])),
-            Kind::Instruction(inst) => inst.opcode() == Opcode::LLVMGetElementPtr,
-            Kind::Expression(opcode) => opcode == Opcode::LLVMGetElementPtr,
-            _ => false,
-        };
-        let (ty, at, held) = if gep { value.field(self.layout)? } else { return None };
-        if held.shape() != Shape::Pointer {
-            return None;
-        }
-        let (tags, layout) = (&mut self.tags, self.layout);
-        *self.fields.entry((ty, at)).or_insert_with(|| tags.field_of(ty, at, layout).map(Place::Field))
-    }
-
     /// Notes what the source says that a load or store accesses, elsewhere than in a stack variable. Returns whether that is
     /// data.
     pub(super) fn note_held(&mut self, inst: Inst, address: Value, draft: &mut Draft) -> bool {
         let alloca = matches!(address.kind(), Kind::Instruction(of) if of.opcode() == Opcode::LLVMAlloca);
-        let field = self.variable(address);
         let held = match self.tags.held(inst) {
             Held::Data => return true,
             Held::Untold => return false,
             _ if alloca => return false,
-            // A struct in a union: which it is, the address tells.
-            Held::Union => match field {
-                Some(Place::Field(field)) => Held::Field(field),
-                _ => Held::Union,
-            },
             Held::Pointer if is_unnamed(address) => Held::Unnamed,
             held => held,
         };

@@ -34,8 +34,6 @@ pub struct Extractor<'a> {
     pub(super) flow: Flow,
     /// Functions in initial values, in which struct and where.
     pub(super) initial: Vec<(Type, u64, u32)>,
-    /// The field that lies somewhere in a struct.
-    pub(super) fields: HashMap<(Type, u64), Option<Place>>,
 }
 
 /// The program of a module. Functions are numbered as in `functions`; the last globals stand for output and the library. Without `main`, or
@@ -52,7 +50,6 @@ pub fn extract(module: Module, functions: &[LlvmFunction], options: &Options, so
         tags: Tags::default(),
         flow: Flow::default(),
         initial: Vec::new(),
-        fields: HashMap::default(),
     };
     let main = functions.iter().any(|f| !f.is_declaration() && f.name() == "main");
     let open = options.scope != Scope::Program || !main;
@@ -252,8 +249,8 @@ impl Extractor<'_> {
 
     /// A value that is used otherwise than as the address of a load or store.
     pub fn operand(&mut self, value: Value, draft: &Draft) -> Operand {
-        if let Some(place) = self.variable(value) {
-            self.flow.leaked.insert(place);
+        if let Kind::Variable(variable) = value.kind() {
+            self.flow.leaked.insert(self.globals[&variable]);
         }
         self.address(value, draft)
     }
@@ -392,8 +389,6 @@ impl Extractor<'_> {
     fn offset(&mut self, inst: LlvmInst, draft: &mut Draft) -> bool {
         let offset = inst.value().offset(self.layout);
         let base = self.operand(offset.base, draft);
-        // Every struct with pointers is to be known by name.
-        self.variable(inst.value());
         let mut stride = 0;
         for (_, size) in &offset.variable {
             stride = gcd(stride, *size);
@@ -509,6 +504,9 @@ impl Extractor<'_> {
                     self.callback(args.get(usize::from(*pointer)).copied(), passed, &args, draft);
                 }
             }
+            if effects.is_some_and(|effects| may_read_wide(effects, &arguments)) {
+                draft.push(Op::Opaque(Reason::Unmodelled, "a format that may ask for wide texts".into()), Some(inst));
+            }
             let ignored = !inst.value().is_used();
             draft.push(Op::Call { callee: Callee::Function(index), args, maybe: false, ignored }, Some(inst));
             return false;
@@ -623,6 +621,44 @@ fn near(opcode: Opcode, operands: &[Operand]) -> Option<Operand> {
 fn external_model(function: LlvmFunction) -> Option<&'static [Effect]> {
     let external = function.is_declaration() || function.is_inline_copy();
     if external { models::model(&function.name()) } else { None }
+}
+
+/// Whether a function prints by a format that is not known, or asks for texts of wide characters: the model has those of bytes alone.
+fn may_read_wide(effects: &[Effect], arguments: &[Value]) -> bool {
+    if !effects.contains(&Effect::ReadUnnamed) {
+        return false;
+    }
+    let format = effects.iter().find_map(|effect| match effect {
+        Effect::Read(i, models::Length::Text) => arguments.get(usize::from(*i)),
+        _ => None,
+    });
+    !format.is_some_and(|format| prints_bytes(*format, 4))
+}
+
+/// Whether a value is a constant format, or one of several, and none of them asks for wide texts.
+fn prints_bytes(format: Value, depth: u32) -> bool {
+    let all = |values: Vec<Value>| depth > 0 && values.into_iter().all(|value| prints_bytes(value, depth - 1));
+    match format.kind() {
+        Kind::Variable(variable) if variable.is_constant() => {
+            let text = variable.initial().map(|initial| initial.text().unwrap_or_default());
+            // `%ls` and `%S`, whatever stands between; `l` and `s` apart are a number and a text.
+            text.is_some_and(|text| text.replace("%%", "").split('%').skip(1).all(|one| !asks_for_wide(one)))
+        }
+        Kind::Instruction(inst) => match inst.opcode() {
+            Opcode::LLVMSelect => all(format.operands()[1..].to_vec()),
+            Opcode::LLVMPHI => all(inst.incoming()),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether what follows a per cent sign is a conversion of a wide text or character.
+fn asks_for_wide(conversion: &str) -> bool {
+    let directive = conversion.trim_start_matches(|c: char| c.is_ascii_digit() || "-+ #0'*.$".contains(c));
+    let kind = directive.trim_start_matches(['l', 'h', 'j', 'z', 't', 'L', 'q']);
+    let is_long = directive.len() > kind.len() && directive.starts_with('l');
+    kind.starts_with('S') || is_long && kind.starts_with('s')
 }
 
 /// What LLVM's attributes promise.

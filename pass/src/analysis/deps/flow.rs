@@ -54,8 +54,8 @@ pub struct Flow {
     pub sites: Vec<Site>,
     /// Functions in initial values.
     pub initial: Vec<(Place, u32)>,
-    /// Variables whose address is a value.
-    pub leaked: HashSet<Place>,
+    /// Global variables whose address is a value.
+    pub leaked: HashSet<u32>,
 }
 
 /// A call through a pointer.
@@ -244,10 +244,8 @@ impl Index {
                     let (place, any) = match (held, variable(program, *address)) {
                         (Held::Field(field), _) => (Place::Field(field), true),
                         (_, Some(global)) => (Place::Global(global), true),
-                        (Held::Pointer | Held::Unnamed, _) => (Place::Any, true),
+                        (Held::Pointer | Held::Unnamed | Held::Union, _) => (Place::Any, true),
                         (Held::Data, _) => continue,
-                        // Who reads a pointer as a member of a union stores it as the same thing.
-                        (Held::Union, _) => (Place::Any, false),
                         (Held::Untold, _) => {
                             // On the stack, these are the parts of a struct that is passed by value.
                             self.untold.push((function, *value, !is_own(body, *address)));
@@ -425,8 +423,8 @@ impl Search<'_> {
                 }
                 let initial = self.flow.initial.iter().filter(|(p, _)| *p == place).map(|(_, f)| *f);
                 initial.for_each(|function| self.found.put(number, function));
-                // It takes a pointer to the variable itself to store in it otherwise than by its name.
-                if self.flow.leaked.contains(&place) {
+                // It takes a pointer to the variable itself to store in it otherwise than by its name. One to a field can be had in many ways.
+                if !matches!(place, Place::Global(global) if !self.flow.leaked.contains(&global)) {
                     self.edge(Node::Place(Place::Any), number, true);
                 }
                 self.edge(Node::Everywhere, number, true);

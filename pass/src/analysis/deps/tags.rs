@@ -6,15 +6,14 @@ use crate::llvm::Inst;
 use crate::llvm::memory::{Layout, Shape, Type};
 use crate::llvm::tbaa::Node;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How deep structs lie in each other.
 const DEPTH: usize = 32;
 /// How many elements of an array in an initial value are looked at.
 const ELEMENTS: u64 = 64;
-/// Prefixes of mangled names of types, and of LLVM's names of structs.
+/// The prefix of mangled names of types.
 const MANGLED: &str = "_ZTS";
-const STRUCTS: [&str; 2] = ["struct.", "class."];
 
 /// All fields that were met.
 #[derive(Default)]
@@ -24,8 +23,6 @@ pub struct Tags {
     /// The scalars in each struct; structs of different files may share a name.
     structs: BTreeMap<String, Vec<Vec<Leaf>>>,
     described: HashSet<Node>,
-    /// The sizes of structs of a name.
-    sizes: HashMap<String, BTreeSet<u64>>,
 }
 
 /// A scalar in a struct.
@@ -100,39 +97,16 @@ impl Tags {
         members(node).into_iter().for_each(|(member, _)| self.describe(member));
     }
 
-    /// The field at a place in a named struct of the IR; none in a union.
-    pub fn field_of(&mut self, ty: Type, at: u64, layout: Layout) -> Option<u32> {
-        let name = plain_name(&ty.name()?)?;
-        self.sizes.entry(name.clone()).or_default().insert(layout.size(ty));
-        Some(self.field(&name, at))
-    }
-
-    /// The fields that a place in an initial value may be, when all accesses are known. Where an initial value has bytes between its
-    /// fields, its type has no name: it may be any struct that has pointers and numbers at the same places.
+    /// The fields that a place in an initial value may be, when all accesses are known: those of all structs that have pointers and
+    /// numbers at the same places.
     pub fn initial_fields(&mut self, ty: Type, at: u64, layout: Layout) -> Vec<u32> {
-        if ty.name().is_some() {
-            return self.field_of(ty, at, layout).into_iter().collect();
-        }
         let mut leaves = Vec::new();
         scalars(ty, 0, layout, &mut leaves);
-        let whole = layout.size(ty);
-        let sizes = &self.sizes;
-        let is_one = |name: &String, all: &Vec<Vec<Leaf>>| {
-            sizes.get(name).is_none_or(|sizes| sizes.contains(&whole))
-                && all.iter().any(|known| known.iter().all(|leaf| fits(leaf, &leaves)))
-        };
-        let found = self.structs.iter().filter(|(name, all)| is_one(name, all)).map(|(name, _)| name.clone());
+        let is_one = |all: &Vec<Vec<Leaf>>| all.iter().any(|known| known.iter().all(|leaf| fits(leaf, &leaves)));
+        let found = self.structs.iter().filter(|(_, all)| is_one(all)).map(|(name, _)| name.clone());
         let found: Vec<String> = found.collect();
         found.iter().map(|name| self.field(name, at)).collect()
     }
-}
-
-/// The source's name of a struct of the IR, where names of different files that are equal are numbered.
-fn plain_name(name: &str) -> Option<String> {
-    let plain = STRUCTS.iter().find_map(|prefix| name.strip_prefix(prefix))?;
-    let numbered = plain.rsplit_once('.').filter(|(_, n)| n.bytes().all(|b| b.is_ascii_digit()));
-    let plain = numbered.map_or(plain, |(plain, _)| plain);
-    Some(if plain == "anon" { String::new() } else { plain.to_owned() })
 }
 
 /// Whether a scalar of the source's may lie among those of the IR.

@@ -1,8 +1,8 @@
 // What is called as a field of a struct was stored as that field: set by an initial value (with bytes between the fields),
-// by name, by a copy of the struct, or by who got a pointer to the field.
-// drawn reads a; s->draw
-// sized reads b; c; s->size
-// cleared reads d; s->clear
+// by name, by a copy of the struct, or through a mere pointer, which may be one to any field.
+// drawn reads a; e; s->draw
+// sized reads b; c; e; s->size
+// cleared reads d; e; s->clear
 // hooked reads e; s->hook
 int a, b, c, d, e, unrelated;
 struct shape { int kind; int (*draw)(void), (*size)(void), (*clear)(void); int (*hook)(void); };
