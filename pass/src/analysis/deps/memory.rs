@@ -245,6 +245,9 @@ impl Memory {
         }
         let number = paths.start(Object::Number);
         let unknown = paths.start(Object::Unknown(Reason::IntegerToPointer));
+        if manner.wanted == Wanted::Pointer && may_be_one_union(paths, base) && self.is_pieced(base, at) {
+            paths.join(out, unknown);
+        }
         for cell in self.cells(base) {
             if !overlap(cell.at, cell.length, at, WORD) {
                 continue;
@@ -292,6 +295,22 @@ impl Memory {
                 paths.join(out, pointer);
             }
         }
+    }
+
+    /// Whether all bytes of a place have been stored as parts of it, and not all as constants, which are in no set: these may make a pointer.
+    fn is_pieced(&self, base: Base, at: Offset) -> bool {
+        let Offset::At(at) = at else { return false };
+        let (mut stored, mut known) = ([false; WORD as usize], true);
+        for cell in self.cells(base) {
+            let (Offset::At(start), Content::Values(set)) = (cell.at, &cell.content) else { continue };
+            if cell.length < WORD && overlap(cell.at, cell.length, Offset::At(at), WORD) {
+                known &= set.0.is_empty();
+                for byte in start.max(at)..(start + cell.length as i64).min(at + WORD as i64) {
+                    stored[(byte - at) as usize] = true;
+                }
+            }
+        }
+        !known && stored.iter().all(|byte| *byte)
     }
 
     /// Whether two objects of different names may be one.
