@@ -11,7 +11,7 @@
 //! * what is stored as a member of a union is called as one.
 
 use super::arrivals::Arrivals;
-use super::body::{Body, Callee, Loaded, Op, Operand, Program};
+use super::body::{Body, Callee, Function, Loaded, Op, Operand, Program};
 use super::extract::is_rust;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeSet;
@@ -116,16 +116,17 @@ pub fn resolve(program: &Program, flow: &Flow, groups: &Groups, wanted: impl Fn(
     if sites.is_empty() {
         return answers;
     }
-    let index = Index::of(program, flow, groups);
-    let is_open = |site: usize| index.is_open && !is_rust(&program.functions[flow.sites[site].function as usize].name);
-    sites.iter().for_each(|site| answers[*site].foreign = is_open(*site));
+    if is_open(program) {
+        let is_ours = |site: usize| !is_rust(&program.functions[flow.sites[site].function as usize].name);
+        sites.iter().for_each(|site| answers[*site].foreign = is_ours(*site));
+    }
     if flow.held.iter().all(Vec::is_empty) {
         return answers;
     }
     let mut search = Search {
         program,
         flow,
-        index,
+        index: Index::of(program, flow, groups),
         groups,
         sites: flow
             .sites
@@ -178,6 +179,24 @@ pub fn resolve(program: &Program, flow: &Flow, groups: &Groups, wanted: impl Fn(
     answers
 }
 
+/// Whether the program loads code that is not in it, or is called by such code: then nobody knows which functions lie in memory. How
+/// Rust's library asks for functions of the C library does not count, nor do pointers that Rust calls.
+fn is_open(program: &Program) -> bool {
+    let is_loader = |f: &Function| {
+        f.body.is_none() && models::model(&f.name).is_some_and(|effects| effects.contains(&Effect::Loads))
+    };
+    let loaders: Vec<u32> =
+        (0..).zip(&program.functions).filter(|(_, f)| is_loader(f)).map(|(number, _)| number).collect();
+    let calls = |body: &Body| {
+        body.insts.iter().any(|inst| match &inst.op {
+            Op::Call { callee: Callee::Function(callee), .. } => loaders.contains(callee),
+            _ => false,
+        })
+    };
+    let mut callers = program.functions.iter().filter(|f| !is_rust(&f.name)).filter_map(|f| f.body.as_ref());
+    program.exposed || !loaders.is_empty() && callers.any(calls)
+}
+
 /// Stores, calls and results by what they are looked for by.
 #[derive(Default)]
 struct Index {
@@ -187,9 +206,6 @@ struct Index {
     outside: Vec<(u32, Operand)>,
     /// Whether functions of which nothing is known get more than numbers and addresses of functions.
     is_memory_outside: bool,
-    /// Whether the program loads code that is not in it, or is called by such code: then nobody knows which functions lie in memory. How
-    /// Rust's library asks for functions of the C library does not count, nor do pointers that Rust calls.
-    is_open: bool,
     calls: HashMap<u32, Vec<(u32, u32)>>,
     /// Calls through pointers by their group, and the groups that a function is in.
     calls_of: HashMap<u32, Vec<(u32, u32)>>,
@@ -198,7 +214,7 @@ struct Index {
 
 impl Index {
     fn of(program: &Program, flow: &Flow, groups: &Groups) -> Index {
-        let mut index = Index { is_memory_outside: program.exposed, is_open: program.exposed, ..Index::default() };
+        let mut index = Index { is_memory_outside: program.exposed, ..Index::default() };
         for (function, body) in program.functions.iter().enumerate() {
             if let Some(body) = &body.body {
                 index.body(program, flow, function as u32, body);
@@ -273,8 +289,6 @@ impl Index {
             }
             let is_memory = |arg: &Operand| !matches!(arg, Operand::Number(_) | Operand::Function(_));
             self.is_memory_outside |= model.is_none() && args.iter().any(is_memory);
-            let loads = model.is_some_and(|effects| effects.contains(&Effect::Loads));
-            self.is_open |= loads && !is_rust(&program.functions[caller as usize].name);
         } else if called.variadic {
             let unnamed = self.unnamed.entry(callee).or_default();
             unnamed.extend(args.iter().skip(called.params.len()).map(|arg| (caller, *arg)));
