@@ -266,6 +266,18 @@ fn the_compilers_death_is_ours_and_nothing_is_left_behind() {
                   wait $wrapper || echo died $?; exec 3<>pipe; exec 3>&-";
     let ran = finish_in(&place, script, &tmp);
     assert_eq!(ran, "died 143\n");
+    // Links to which nothing is added: what stays bitcode, and what serves the build.
+    let tmp_only = [("TMPDIR", tmp.as_str())];
+    place.run_with("unseen-clang -r main.c helper.c -o both.o", &tmp_only).fine();
+    place.run_with("unseen-clang main.c helper.c -o prog4", &[("TMPDIR", &tmp), ("UNSEEN_LINK", "plain")]).fine();
+    place.write("m.rs", "//! ```\n//! assert_eq!(1, 1);\n//! ```\npub fn f() {}\n");
+    place.write("p.rs", "");
+    place.write("build.rs", "fn main() {}\n");
+    place.run_with("unseen-rustc --crate-type proc-macro p.rs", &tmp_only).fine();
+    let in_cargo = [("TMPDIR", tmp.as_str()), ("CARGO_PKG_NAME", "x")];
+    place.run_with("unseen-rustc --crate-name build_script_build build.rs", &in_cargo).fine();
+    place.write("Cargo.toml", "[package]\nname = \"m\"\nedition = \"2024\"\n[lib]\npath = \"m.rs\"\n[workspace]\n");
+    assert!(place.run_with("cargo unseen test --doc", &tmp_only).fine().stdout.contains("1 passed"));
     let left: Vec<_> = std::fs::read_dir(&tmp).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert!(left.iter().all(|f| !f.to_string_lossy().starts_with("unseen-")), "{left:?}");
 }

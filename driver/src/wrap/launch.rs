@@ -121,6 +121,8 @@ impl Plan {
             std::fs::write(path, data).map_err(|e| temporary(path, &e))?;
         }
         if self.after.is_empty() && self.files.is_empty() {
+            // Nothing is in it, and nobody comes back to remove it.
+            drop(scratch);
             return Err(not_started(&self.program, &self.command().exec()));
         }
         let status = wait(&mut self.command()).map_err(|e| not_started(&self.program, &e))?;
