@@ -22,11 +22,11 @@ fn a_workspace_builds_runs_and_is_tested() {
     let debug = "target/unseen/debug";
     assert!(!place.path("target/debug").exists(), "usual builds are not disturbed");
     let app = format!("{debug}/app");
-    assert_eq!(place.run(&format!("{app} x")).fine().stdout, "hello, X!\nSquare of area 9\n14\n");
+    assert_eq!(place.run(&format!("{app} x")).fine().stdout, "hello, X!\nSquare of area 9\n5\n14\n");
 
-    // C of the -sys crate, a library, a derive and the program are one module.
+    // C of the -sys crate, libraries, a derive and the program are one module.
     let functions = place.run(&format!("unseen manifest {app}")).fine().stdout;
-    for name in ["squares_sum", "shapes::Square::area", "shapes::Describe>::describe", "app::main"] {
+    for name in ["squares_sum", "shapes::Square::area", "both::larger", "shapes::Describe>::describe", "app::main"] {
         let line = functions.lines().find(|l| l.contains(name)).unwrap_or_else(|| panic!("{name} is missing"));
         assert!(line.starts_with("cover "), "{line}");
     }
@@ -34,6 +34,10 @@ fn a_workspace_builds_runs_and_is_tested() {
     assert!(place.path(&format!("{debug}/libplugin.rlib")).exists());
     let declined = place.section(&format!("{debug}/libshared.so"), ".unseen.declined");
     assert!(declined.starts_with("shared: a dylib"), "{declined}");
+    // Of a library of both kinds programs use the rlib.
+    let declined = place.section(&format!("{debug}/libboth.so"), ".unseen.declined");
+    assert!(declined.starts_with("both: a dylib"), "{declined}");
+    assert_eq!(place.section(&app, ".unseen.declined"), "");
     assert!(!place.instrumented(&format!("{debug}/libshapes_macros.so")), "a proc-macro is left alone");
     place.write("c.c", "int archive_area(int); int main(void) { return archive_area(3) != 9; }\n");
     place.run(&format!("unseen-clang c.c {debug}/libarchive.a -o c")).fine();
@@ -54,7 +58,7 @@ fn a_workspace_builds_runs_and_is_tested() {
     assert!(tested.stdout.contains("Doc-tests shapes") || tested.stderr.contains("Doc-tests shapes"));
     assert!(!tested.stderr.contains("cargo-unseen: warning"), "{}", tested.stderr);
     let report = place.run("unseen report --format lcov").fine().stdout;
-    for file in ["app/src/main.rs", "squares-sys/squares.c", "shapes/src/lib.rs"] {
+    for file in ["app/src/main.rs", "squares-sys/squares.c", "shapes/src/lib.rs", "both/src/lib.rs"] {
         assert!(report.lines().any(|l| l.starts_with("SF:") && l.ends_with(file)), "{file}");
     }
 

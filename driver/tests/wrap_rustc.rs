@@ -99,6 +99,46 @@ fn what_prefers_dynamic_linking_is_declined_with_a_reason() {
     assert_eq!(ran.code, plain.code, "{}", ran.stderr);
 }
 
+/// Generic code is instantiated in one crate and used in another, by levels: all files of a library must agree on where.
+#[test]
+fn of_a_library_of_both_kinds_the_rlib_is_used_unless_the_dylib_must_be() {
+    let place = sources();
+    place.write(
+        "d.rs",
+        "pub fn all<T: ToString>(t: &[T]) -> String { t.iter().map(T::to_string).collect() }\n\
+                         pub fn known() -> String { all(&[1, 2]) }\n",
+    );
+    place.write("mid.rs", "pub fn mid() -> String { d::known() + &d::all(&[1, 2]) }\n");
+    place.write("m.rs", "fn main() { println!(\"{}{}\", mid::mid(), d::known()); }\n");
+    let both = "--extern d=libd.so --extern d=libd.rlib --extern mid=libmid.rlib -L dependency=.";
+    let sysroot = place.run("rustc --print=target-libdir").fine().stdout;
+    let found = format!(".:{}", sysroot.trim());
+    for level in ["", "-O"] {
+        place.run(&format!("unseen-rustc {level} --crate-type dylib --crate-type rlib -Cprefer-dynamic d.rs")).fine();
+        assert_eq!(
+            place.section("libd.so", ".unseen.declined"),
+            "d.rs: a dylib: rustc can't merge it with what it uses\n"
+        );
+        place.run(&format!("unseen-rustc {level} --crate-type rlib mid.rs {both}")).fine();
+        place.run(&format!("unseen-rustc {level} m.rs {both} -o prog")).fine();
+        assert_eq!(place.run("./prog").fine().stdout, "121212\n");
+        assert_eq!(place.section("prog", ".unseen.declined"), "");
+        for name in ["d::known", "mid::mid", "m::main"] {
+            assert_eq!(place.function("prog", name).as_deref(), Some("cover"), "{name} {level}");
+        }
+        place.run(&format!("unseen-rustc {level} -Cprefer-dynamic m.rs {both} -o dynamic")).fine();
+        assert!(place.section("dynamic", ".unseen.declined").starts_with("m.rs: -C prefer-dynamic"));
+        assert_eq!(place.run_with("./dynamic", &[("LD_LIBRARY_PATH", &found)]).fine().stdout, "121212\n");
+    }
+    // Where nobody names the rlib, it is the dylib.
+    place.write("n.rs", "fn main() { println!(\"{}\", d::known()); }\n");
+    place.shell("mkdir so; cp libd.so so").fine();
+    let ran = place.run("unseen-rustc n.rs --extern d=so/libd.so -o dynamic").fine();
+    assert!(!place.instrumented("dynamic"), "{}", ran.stderr);
+    assert_eq!(place.section("dynamic", ".unseen.declined"), "n.rs: it uses the dylib so/libd.so\n");
+    assert_eq!(place.run_with("./dynamic", &[("LD_LIBRARY_PATH", &found)]).fine().stdout, "12\n");
+}
+
 #[test]
 fn questions_are_answered_as_rustc_answers() {
     let place = sources();

@@ -2,7 +2,8 @@
 //!
 //! Libraries get both native code and bitcode as written, so that they can be linked with and without us. A final crate
 //! (executable, test, cdylib, staticlib) is merged with everything it uses, std included, into one module, which
-//! `unseen-clang` links. What serves the build itself (proc-macros, build scripts) is left alone.
+//! `unseen-clang` links. What serves the build itself (proc-macros, build scripts) is left alone. A dylib holds native code
+//! only; of a crate that is a library of both kinds the other one is used, as rustc does.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -103,6 +104,8 @@ pub struct Facts {
     for_build: Option<&'static str>,
     /// It can't be handled, for this reason.
     declined: Option<String>,
+    /// What is linked can't be merged with what it uses, for this reason; a library beside it is handled.
+    not_merged: Option<String>,
     level: char,
     debug: bool,
     in_cargo: bool,
@@ -133,9 +136,12 @@ impl Facts {
         } else {
             None
         };
+        let not_merged = not_merged(args, &types);
+        let is_library = types.iter().any(|t| t == "rlib");
         let facts = Facts {
             not_a_compile: not_a_compile(args),
-            declined: declined(args, &types, build),
+            declined: declined(args, build).or_else(|| not_merged.clone().filter(|_| !is_library)),
+            not_merged,
             level: args.level(),
             debug: args.debug(),
             for_build,
@@ -143,7 +149,7 @@ impl Facts {
             types,
             in_cargo,
         };
-        if facts.not_a_compile.is_none() && facts.for_build.is_none() && facts.declined.is_none() && facts.links() {
+        if facts.not_a_compile.is_none() && facts.for_build.is_none() && facts.declined.is_none() && facts.merges() {
             check_linker(args, env)?;
         }
         Ok(facts)
@@ -151,6 +157,11 @@ impl Facts {
 
     fn links(&self) -> bool {
         self.types.iter().any(|t| t != "rlib")
+    }
+
+    /// Whether there is something to merge with all that it uses.
+    fn merges(&self) -> bool {
+        self.not_merged.is_none() && self.links()
     }
 }
 
@@ -170,7 +181,7 @@ fn not_a_compile(args: &Args) -> Option<&'static str> {
     }
 }
 
-fn declined(args: &Args, types: &[String], build: &Build) -> Option<String> {
+fn declined(args: &Args, build: &Build) -> Option<String> {
     if let Some(target) = args.values("--target").next_back().filter(|t| !is_our_target(t)) {
         return Some(format!("code for {}", target.display()));
     }
@@ -180,22 +191,35 @@ fn declined(args: &Args, types: &[String], build: &Build) -> Option<String> {
     if let Some((kind, _)) = args.emit().iter().find(|(k, _)| !["link", "metadata", "dep-info"].contains(&k.as_str())) {
         return Some(format!("--emit={kind} shows code before the link"));
     }
-    let finals = types.iter().any(|t| FINAL.contains(&t.as_str()));
+    None
+}
+
+fn not_merged(args: &Args, types: &[String]) -> Option<String> {
     if types.iter().any(|t| t == "dylib") {
         return Some("a dylib: rustc can't merge it with what it uses".into());
     }
-    if finals && args.codegen("prefer-dynamic").is_some_and(|v| v != "no") {
+    if !types.iter().any(|t| FINAL.contains(&t.as_str())) {
+        return None;
+    }
+    if args.codegen("prefer-dynamic").is_some_and(|v| v != "no") {
         return Some("-C prefer-dynamic: what it uses is linked dynamically".into());
     }
-    let shared = |v: &OsStr| {
+    Some(format!("it uses the dylib {}", dylib_used(args)?.display()))
+}
+
+/// The first crate that is there as a dylib only. Cargo names all files of a crate, and rustc takes an rlib before a dylib.
+fn dylib_used(args: &Args) -> Option<PathBuf> {
+    let file = |v: &OsStr| {
         let text = v.to_string_lossy();
-        let path = PathBuf::from(text.split_once('=')?.1);
-        (path.extension().is_some_and(|e| e == "so") && !is_proc_macro(&path)).then_some(path)
+        let (name, path) = text.split_once('=')?;
+        // Before the name may stand options: `priv,noprelude:name`.
+        Some((name.rsplit(':').next()?.to_owned(), PathBuf::from(path)))
     };
-    if finals && let Some(path) = args.values("--extern").find_map(shared) {
-        return Some(format!("it uses the dylib {}", path.display()));
-    }
-    None
+    let files: Vec<(String, PathBuf)> = args.values("--extern").filter_map(file).collect();
+    let is = |path: &Path, kind: &str| path.extension().is_some_and(|e| e == kind);
+    let has_rlib = |name: &str| files.iter().any(|(n, path)| n == name && is(path, "rlib"));
+    let only_dylib = |(name, path): &&(String, PathBuf)| is(path, "so") && !has_rlib(name) && !is_proc_macro(path);
+    files.iter().find(only_dylib).map(|(_, path)| path.clone())
 }
 
 /// Whether code for that target goes through the pass.
@@ -274,21 +298,32 @@ fn plan(args: &Args, facts: &Facts, own: &Own) -> Vec<Step> {
     if let Some(why) = &facts.declined {
         let mut step = unchanged(Outcome::Declined(why.clone()));
         if !why.starts_with("code for") && facts.links() {
-            step.args.push(linker(own));
-            step.env.push((link::LINK, "program".into()));
-            step.env.push((link::DECLINED, format!("{}: {why}", facts.name)));
+            link_declined(&mut step, facts, why, own);
         }
         return vec![step];
     }
-    let (finals, libraries): (Vec<_>, Vec<_>) = facts.types.iter().cloned().partition(|t| FINAL.contains(&t.as_str()));
+    // What can't be merged is made together with the library: both must be the same crate for those who use them.
+    let is_final = |t: &String| facts.merges() && FINAL.contains(&t.as_str());
+    let (finals, libraries): (Vec<_>, Vec<_>) = facts.types.iter().cloned().partition(is_final);
     let mut steps = Vec::new();
     if !libraries.is_empty() {
-        steps.push(library(args, facts, &libraries, !finals.is_empty()));
+        let mut step = library(args, facts, &libraries, !finals.is_empty());
+        if let Some(why) = &facts.not_merged {
+            link_declined(&mut step, facts, why, own);
+        }
+        steps.push(step);
     }
     if !finals.is_empty() {
         steps.push(program(args, facts, &finals, own, !libraries.is_empty()));
     }
     steps
+}
+
+/// The step links native code; the product says why.
+fn link_declined(step: &mut Step, facts: &Facts, why: &str, own: &Own) {
+    step.args.push(linker(own));
+    step.env.push((link::LINK, "program".into()));
+    step.env.push((link::DECLINED, format!("{}: {why}", facts.name)));
 }
 
 fn linker(own: &Own) -> OsString {
@@ -447,6 +482,25 @@ mod tests {
         let second = text(&steps[1]);
         assert!(second.contains("--crate-type=cdylib --emit=link --cap-lints=allow"), "{second}");
         assert!(!second.contains("rlib") && !second.contains("dep-info"));
+    }
+
+    #[test]
+    fn a_dylib_is_made_with_its_rlib_and_only_the_rlib_is_used() {
+        let steps = steps("--crate-type dylib,rlib --crate-name x -Cprefer-dynamic -O a.rs", &[]);
+        assert_eq!((steps.len(), &steps[0].outcome), (1, &Outcome::Handled(Scope::Program)));
+        assert!(text(&steps[0]).starts_with("--crate-type dylib,rlib --crate-name x -Cprefer-dynamic -O a.rs -Cembed"));
+        assert_eq!(steps[0].env[1], (link::DECLINED, "x: a dylib: rustc can't merge it with what it uses".to_owned()));
+
+        let outcome = |externs: &str| super::tests::steps(&format!("a.rs {externs}"), &[])[0].outcome.clone();
+        let handled = Outcome::Handled(Scope::Program);
+        assert_eq!(outcome("--extern y=/t/liby.so --extern y=/t/liby.rlib"), handled);
+        assert_eq!(outcome("--extern priv:y=/t/liby.rlib --extern priv,noprelude:y=/t/liby.so"), handled);
+        let declined = Outcome::Declined("it uses the dylib /t/liby.so".into());
+        assert_eq!(outcome("--extern x=/t/libx.rlib --extern y=/t/liby.so"), declined);
+        // A library beside what can't be merged is one of ours all the same.
+        let steps = super::tests::steps("--crate-type rlib,cdylib --extern y=/t/liby.so a.rs", &[]);
+        assert_eq!((steps.len(), &steps[0].outcome), (1, &handled));
+        assert!(text(&steps[0]).starts_with("--crate-type rlib,cdylib") && !text(&steps[0]).contains("lto"));
     }
 
     #[test]

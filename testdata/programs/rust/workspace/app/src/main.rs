@@ -13,6 +13,7 @@ fn main() {
     let name = std::env::args().nth(1);
     println!("{}", greeting(name.as_deref()));
     println!("{}", Square { side: 3 }.describe());
+    println!("{}", both::larger(2, 5));
     println!("{}", squares_sys::sum_of_squares(&[1, 2, 3]));
     if std::env::args().any(|a| a == "panic") {
         panic!("asked for");
