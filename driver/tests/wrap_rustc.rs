@@ -140,6 +140,17 @@ fn of_a_library_of_both_kinds_the_rlib_is_used_unless_the_dylib_must_be() {
 }
 
 #[test]
+fn another_linker_is_refused_without_advice_that_does_not_help() {
+    let place = sources();
+    place.run("unseen-rustc --crate-type rlib lib.rs").fine();
+    let line = "unseen-rustc main.rs --extern lib=liblib.rlib -Clink-arg=-fuse-ld=bfd -o prog";
+    let ran = place.run(line).failed(1, &["bfd was demanded, but only lld can run the pass", "UNSEEN_LINKER=lld"]);
+    assert!(!ran.stderr.contains("UNSEEN_LTO=off"), "{}", ran.stderr);
+    place.run_with(line, &[("UNSEEN_LINKER", "lld")]).fine();
+    assert_eq!(place.function("prog", "lib::triple").as_deref(), Some("cover"));
+}
+
+#[test]
 fn questions_are_answered_as_rustc_answers() {
     let place = sources();
     for line in [

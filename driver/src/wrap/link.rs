@@ -25,6 +25,8 @@ use crate::context::Llvm;
 /// (proc-macros, build scripts) and gets nothing from us; `build` is whatever else cargo starts that links: executables
 /// of build scripts are probes and tools, those of doctests are gone before they could be reported on.
 pub const LINK: &str = "UNSEEN_LINK";
+/// A value of [`LINK`]: a program as usual, of a Rust crate, which nothing but the link can instrument.
+pub const CRATE: &str = "crate";
 /// Internal, from `unseen-rustc`: what was declined on the way here, as `source: reason`.
 pub const DECLINED: &str = "UNSEEN_DECLINED";
 
@@ -40,6 +42,8 @@ pub struct Request {
     pub plain: bool,
     /// Nothing is added to executables.
     pub plain_executables: bool,
+    /// Without LTO there is nothing to instrument.
+    pub is_crate: bool,
     /// What was declined on the way here.
     pub declined: Option<String>,
 }
@@ -51,6 +55,7 @@ impl Request {
         Request {
             plain: purpose == Some("plain"),
             plain_executables: purpose == Some("build"),
+            is_crate: purpose == Some(CRATE),
             declined: env.get(OsStr::new(DECLINED)).map(|v| v.to_string_lossy().into_owned()),
         }
     }
@@ -157,7 +162,12 @@ pub fn extend(
     let bitcode = sources || survey.has(&Content::Bitcode);
     if let Some(linker) = step.linker.as_ref().filter(|_| bitcode && !around.replace_linker) {
         return Err(Failure::environment(format!("{} was demanded, but only lld can run the pass", linker.display()))
-            .next("drop it, or set UNSEEN_LINKER=lld to link with lld all the same, or UNSEEN_LTO=off to do without"));
+            .next(match around.request.is_crate {
+                true => "drop it, or set UNSEEN_LINKER=lld to link with lld all the same",
+                false => {
+                    "drop it, or set UNSEEN_LINKER=lld to link with lld all the same, or UNSEEN_LTO=off to do without"
+                }
+            }));
     }
     if bitcode || (around.build.lto && step.linker.is_none()) {
         plan.add([ld_path(&around.llvm)]);

@@ -362,7 +362,7 @@ fn program(args: &Args, facts: &Facts, types: &[String], own: &Own, split: bool)
     Step {
         outcome: Outcome::Handled(Scope::Program),
         args: out,
-        env: vec![(link::LINK, "program".into()), (LEVEL, facts.level.into())],
+        env: vec![(link::LINK, link::CRATE.into()), (LEVEL, facts.level.into())],
         links: true,
         dep_info: args.dep_info().filter(|_| facts.in_cargo),
     }
@@ -471,7 +471,7 @@ mod tests {
         assert!(line.starts_with("a.rs -g -O -Cembed-bitcode=yes"), "{line}");
         assert!(line.contains("-Clto=fat -Clinker-plugin-lto -Clinker="), "{line}");
         assert!(!line.contains("debuginfo") && !line.contains("incremental") && !line.contains("thin"));
-        assert_eq!(bin.env, [(link::LINK, "program".to_owned()), (LEVEL, "3".to_owned())]);
+        assert_eq!(bin.env, [(link::LINK, link::CRATE.to_owned()), (LEVEL, "3".to_owned())]);
     }
 
     #[test]
