@@ -140,6 +140,45 @@ fn of_a_library_of_both_kinds_the_rlib_is_used_unless_the_dylib_must_be() {
 }
 
 #[test]
+fn a_program_with_an_allocator_of_its_own_is_recorded() {
+    let place = Place::new();
+    place.write(
+        "m.rs",
+        "use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+struct Counting;
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        if layout.size() > 1 << 40 {
+            return std::ptr::null_mut();
+        }
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, p: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(p, layout) }
+    }
+}
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+fn main() {
+    let all: Vec<String> = (0..10).map(|i| i.to_string()).collect();
+    println!(\"{} {}\", all.len(), CALLS.load(Ordering::Relaxed));
+}
+",
+    );
+    place.run("unseen-rustc m.rs -o prog").fine();
+    let unrecorded = place.run("./prog").fine().stdout;
+    // The runtime takes nothing from the program's allocator.
+    assert_eq!(place.run("unseen run ./prog").fine().stdout, unrecorded);
+    let report = place.run("unseen report --format lcov").fine().stdout;
+    for line in ["DA:7,1", "DA:9,0", "DA:11,1", "DA:14,1", "DA:20,1", "DA:21,1"] {
+        assert!(report.lines().any(|l| l == line), "{line}:\n{report}");
+    }
+}
+
+#[test]
 fn another_linker_is_refused_without_advice_that_does_not_help() {
     let place = sources();
     place.run("unseen-rustc --crate-type rlib lib.rs").fine();
