@@ -5,9 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use unseen_abi::mechanism::{Mechanism, Mechanisms, NO_CHOICE};
-use unseen_abi::options::{self, EnvOption};
+use unseen_abi::options;
 
 use crate::command::Failure;
+use crate::environment;
 
 /// Name of the file, looked for in the working directory and its parents.
 pub const FILE: &str = "unseen.toml";
@@ -45,29 +46,31 @@ impl Default for Build {
 impl Build {
     /// From the nearest file above `dir` and these variables.
     pub fn resolve(dir: &Path, env: &HashMap<OsString, OsString>) -> Result<Build, Failure> {
+        environment::refuse_typos(env)?;
         let mut build = Build::default();
         if let Some(path) = dir.ancestors().map(|d| d.join(FILE)).find(|p| p.is_file()) {
             build.read_file(&path)?;
         }
-        let get = |option: &EnvOption| env.get(&OsString::from(option.name)).map(|v| v.to_string_lossy().into_owned());
-        if let Some(list) = get(&options::BUILD) {
+        let text = |option| environment::get(env, option);
+        let checked = |option| environment::checked(env, option);
+        if let Some(list) = text(&options::BUILD) {
             build.choose(&list, options::BUILD.name)?;
         }
-        if let Some(list) = get(&options::EXCLUDE) {
+        if let Some(list) = text(&options::EXCLUDE) {
             build.exclude = list.split(',').map(str::trim).filter(|g| !g.is_empty()).map(str::to_owned).collect();
         }
-        if let Some(value) = get(&options::STD) {
-            build.std = switch(&value, options::STD.name)?;
+        if let Some(value) = checked(&options::STD)? {
+            build.std = value == "on";
         }
-        if let Some(value) = get(&options::LTO) {
-            build.lto = switch(&value, options::LTO.name)?;
+        if let Some(value) = checked(&options::LTO)? {
+            build.lto = value == "on";
         }
-        if let Some(value) = get(&options::LINK_LEVEL) {
-            build.level = Some(level(&value).ok_or_else(|| {
-                Failure::usage(format!("{} is '{value}'", options::LINK_LEVEL.name))
-                    .next(format!("set it to one of {}", options::LINK_LEVEL.values))
-            })?);
+        if let Some(value) = checked(&options::LINK_LEVEL)? {
+            build.level = level(&value);
         }
+        // Who reads these asks no more than whether they are set.
+        checked(&options::LINKER)?;
+        checked(&options::LOG)?;
         Ok(build)
     }
 
@@ -104,7 +107,8 @@ impl Build {
         match key {
             "mechanisms" => {
                 let list: Vec<String> = words()?;
-                self.choose(&list.join(","), &path.display().to_string())?;
+                let list = if list.is_empty() { "none".into() } else { list.join(",") };
+                self.choose(&list, &path.display().to_string())?;
             }
             "exclude" => self.exclude = words()?,
             "std" => self.std = value.as_bool().ok_or_else(|| wrong(path, "build.std", "true or false"))?,
@@ -141,19 +145,18 @@ impl Build {
 }
 
 fn mechanisms(list: &str, place: &str) -> Result<Mechanisms, Failure> {
+    let words: Vec<&str> = list.split(',').map(str::trim).filter(|w| !w.is_empty()).collect();
+    if words.is_empty() {
+        return Err(Failure::usage(format!("{place} names no mechanism")).next("name cover, for example, or none"));
+    }
+    if words.len() > 1 && words.contains(&"none") {
+        return Err(Failure::usage(format!("{place} names mechanisms and none")).next("drop one or the other"));
+    }
     Mechanisms::parse(list).map_err(|unknown| {
         let known: Vec<_> = Mechanism::ALL.into_iter().map(Mechanism::name).collect();
         Failure::usage(format!("{place}: no mechanism is called '{unknown}'{}", nearest(unknown, &known)))
             .next(format!("the mechanisms are: {}; none turns all of them off", known.join(", ")))
     })
-}
-
-fn switch(value: &str, name: &str) -> Result<bool, Failure> {
-    match value {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err(Failure::usage(format!("{name} is '{value}'")).next(format!("set {name} to on or off"))),
-    }
 }
 
 /// A level of optimisation, as `-O` has it.
@@ -228,5 +231,13 @@ mod tests {
         assert!(text(resolve("", &[("UNSEEN_LINK_LEVEL", "22")])).contains("UNSEEN_LINK_LEVEL is '22'"));
         assert!(text(resolve("[build", &[])).contains("unseen.toml"));
         assert!(text(resolve("", &[("UNSEEN_STD", "yes")])).contains("UNSEEN_STD is 'yes'"));
+        assert!(
+            text(resolve("", &[("UNSEEN_LINKER", "gold")]))
+                .contains("UNSEEN_LINKER is 'gold' (set UNSEEN_LINKER to lld")
+        );
+        assert!(text(resolve("", &[("UNSEEN_LOG", "x")])).contains("UNSEEN_LOG is 'x'"));
+        assert!(text(resolve("", &[("UNSEEN_BUILD", "")])).contains("UNSEEN_BUILD names no mechanism"));
+        assert!(text(resolve("", &[("UNSEEN_BUILD", "cover,none")])).contains("mechanisms and none"));
+        assert!(text(resolve("", &[("UNSEEN_BUIL", "x")])).contains("did you mean UNSEEN_BUILD?"));
     }
 }

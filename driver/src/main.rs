@@ -13,6 +13,7 @@ mod cli;
 mod command;
 mod config;
 mod context;
+mod environment;
 mod report;
 mod role;
 mod run;

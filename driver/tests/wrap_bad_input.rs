@@ -113,6 +113,54 @@ fn unknown_mechanisms_and_keys() {
 }
 
 #[test]
+fn variables_that_nobody_knows() {
+    let place = place();
+    place.write("m.rs", "fn main() {}\n");
+    for tool in
+        ["unseen-clang -c a.c", "unseen-rustc m.rs", "unseen run true", "unseen verify true", "cargo-unseen build"]
+    {
+        let ran = place.run_with(tool, &[("UNSEEN_BUIL", "x")]);
+        ran.failed(
+            2,
+            &["the environment has UNSEEN_BUIL, which is no option; did you mean UNSEEN_BUILD?", "unseen options"],
+        );
+    }
+    assert!(!place.path("a.o").exists() && !place.path(".unseen").exists());
+    // A compiler is called in environments that others have made.
+    place.run_with("unseen-clang -c a.c", &[("UNSEEN_HOME", "/opt")]).fine();
+    place.run_with("unseen run true", &[("UNSEEN_HOME", "/opt")]).failed(2, &["the environment has UNSEEN_HOME"]);
+    let ran = place.run_with("unseen doctor", &[("UNSEEN_HOME", "/opt"), ("UNSEEN_COVR", "off")]);
+    assert_eq!(ran.code, Some(3));
+    for name in ["UNSEEN_HOME", "UNSEEN_COVR"] {
+        let said = format!("the environment has {name}");
+        assert!(ran.stdout.lines().any(|l| l.starts_with("WRONG environment") && l.contains(&said)), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn values_that_mean_nothing() {
+    let place = place();
+    for (name, value, allowed) in [
+        ("UNSEEN", "offf", "on or off"),
+        ("UNSEEN_COVER", "offf", "on or off"),
+        ("UNSEEN_POLICY", "nevr", "unseen, always, never or watch"),
+    ] {
+        let (is, set) = (format!("{name} is '{value}'"), format!("set {name} to {allowed}"));
+        place.run_with("unseen run true", &[(name, value)]).failed(2, &[&is, &set]);
+        let doctor = place.run_with("unseen doctor", &[(name, value)]).stdout;
+        assert!(doctor.contains(&is), "{doctor}");
+    }
+    place.run_with("unseen run true", &[("UNSEEN_COVER", ""), ("UNSEEN_POLICY", "never")]).fine();
+    for (name, value, allowed) in [("UNSEEN_LINKER", "gold", "lld"), ("UNSEEN_LOG", "x", "off or on")] {
+        let (is, set) = (format!("{name} is '{value}'"), format!("set {name} to {allowed}"));
+        place.run_with("unseen-clang -c a.c", &[(name, value)]).failed(2, &[&is, &set]);
+    }
+    place.run("unseen-clang --unseen= -c a.c").failed(2, &["--unseen names no mechanism"]);
+    place.run("unseen-clang --unseen=cover,none -c a.c").failed(2, &["--unseen names mechanisms and none"]);
+    assert!(!place.path("a.o").exists());
+}
+
+#[test]
 fn objects_of_another_architecture() {
     let place = place();
     for flags in ["", "-flto=full"] {

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use super::{Failure, Outcome};
+use crate::config;
 use crate::context::Own;
+use crate::environment;
 
 /// Arguments of `unseen demo`.
 #[derive(clap::Args)]
@@ -66,6 +68,7 @@ const REPORTS: &[(&str, &str)] = &[("html", "coverage.html"), ("lcov", "coverage
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
+    environment::check(&config::environment())?;
     let own = Own::find()?;
     let dir = workplace(args.dir.as_deref())?;
     for (name, text) in FILES {

@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode};
 use super::{Outcome, failure};
 use crate::config::{self, Build};
 use crate::context::{self, LLVM_ADVICE, LLVM_MAJOR, Llvm, Own};
+use crate::environment;
 use crate::role;
 use crate::wrap::rustc;
 
@@ -87,6 +88,14 @@ fn checks() -> Result<Vec<Check>, super::Failure> {
     }
     out.push(rust(&env));
     out.push(cargo());
+    out.extend(
+        environment::problems(&env).into_iter().map(|failure| {
+            Check::wrong("environment", failure.what().to_owned(), failure.advice().unwrap_or_default())
+        }),
+    );
+    // They have been told of.
+    let mut env = env;
+    environment::unknown(&env).iter().for_each(|name| drop(env.remove(std::ffi::OsStr::new(name))));
     out.push(match Build::resolve(&config::working_directory(), &env) {
         Ok(build) => {
             let set: Vec<_> = build.variables().into_iter().map(|(k, v)| format!("{k}={v}")).collect();

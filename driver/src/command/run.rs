@@ -7,6 +7,8 @@ use std::process::{Command, ExitCode};
 use unseen_abi::options;
 
 use super::{Destination, Outcome};
+use crate::config;
+use crate::environment;
 use crate::run::live::Live;
 use crate::run::record::{self, Record, Silence};
 use crate::run::{NewRun, program};
@@ -33,6 +35,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
+    environment::check(&config::environment())?;
     args.destination.check()?;
     let new = match args.destination.new_run() {
         Ok(new) => Some(new),

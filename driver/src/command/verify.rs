@@ -12,6 +12,8 @@ use unseen_abi::mechanism::Mechanism;
 use unseen_abi::options;
 
 use super::{Destination, Failure, Outcome};
+use crate::config;
+use crate::environment;
 use crate::report::{self, output};
 use crate::run::{NewRun, program, record};
 use crate::store::deps::DepsError;
@@ -73,6 +75,7 @@ enum Format {
 
 /// Runs the command.
 pub fn run(args: Args) -> Outcome {
+    environment::check(&config::environment())?;
     args.destination.check()?;
     let mut command = Command::new(&args.command[0]);
     command.args(&args.command[1..]);

@@ -113,7 +113,7 @@ pub enum Silence {
 
 /// Finds out why a program left no record.
 pub fn silence(program: &OsStr) -> Silence {
-    let off = |name| std::env::var(name).is_ok_and(|v| matches!(v.as_str(), "off" | "0"));
+    let off = |name| std::env::var(name).is_ok_and(|v| v == "off");
     if let Some(option) = [options::UNSEEN, options::COVER].iter().find(|o| off(o.name)) {
         return Silence::Off(option.name);
     }

@@ -15,6 +15,7 @@ use super::{launch, link, runner, rustc};
 use crate::command::Failure;
 use crate::config::{self, Build};
 use crate::context::{Llvm, Own};
+use crate::environment;
 use crate::run::{self, NewRun, program, record};
 
 const ROLE: &str = "cargo-unseen";
@@ -67,6 +68,7 @@ fn play() -> Result<ExitCode, Failure> {
         Some(_) => {}
     }
     let env = config::environment();
+    environment::check(&env)?;
     let own = Own::find()?;
     own.check()?;
     let llvm = Llvm::find(&env)?;

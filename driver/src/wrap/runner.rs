@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 /// The first argument of `cargo-unseen` if it is to run a program.
 pub const FLAG: &str = "--exec";
 /// Internal: the variables that were changed, as a JSON object with their values before, or null.
-const BEFORE: &str = "UNSEEN_BEFORE";
+pub const BEFORE: &str = "UNSEEN_BEFORE";
 
 /// What programs need to get their environment back after these variables were changed.
 pub fn remember<'a>(
