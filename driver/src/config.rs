@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use globset::Glob;
 use unseen_abi::mechanism::{Mechanism, Mechanisms, NO_CHOICE};
 use unseen_abi::options;
 
@@ -57,7 +58,11 @@ impl Build {
             build.choose(&list, options::BUILD.name)?;
         }
         if let Some(list) = text(&options::EXCLUDE) {
-            build.exclude = list.split(',').map(str::trim).filter(|g| !g.is_empty()).map(str::to_owned).collect();
+            build.exclude = options::patterns(&list).map(str::to_owned).collect();
+            check_patterns(&build.exclude, options::EXCLUDE.name)?;
+        }
+        if let Some(list) = text(&options::WATCH) {
+            check_patterns(options::patterns(&list), options::WATCH.name)?;
         }
         if let Some(value) = checked(&options::STD)? {
             build.std = value == "on";
@@ -110,7 +115,10 @@ impl Build {
                 let list = if list.is_empty() { "none".into() } else { list.join(",") };
                 self.choose(&list, &path.display().to_string())?;
             }
-            "exclude" => self.exclude = words()?,
+            "exclude" => {
+                self.exclude = words()?;
+                check_patterns(&self.exclude, &format!("{}: build.exclude", path.display()))?;
+            }
             "std" => self.std = value.as_bool().ok_or_else(|| wrong(path, "build.std", "true or false"))?,
             "level" => {
                 let found = value.as_str().and_then(level);
@@ -157,6 +165,22 @@ fn mechanisms(list: &str, place: &str) -> Result<Mechanisms, Failure> {
         Failure::usage(format!("{place}: no mechanism is called '{unknown}'{}", nearest(unknown, &known)))
             .next(format!("the mechanisms are: {}; none turns all of them off", known.join(", ")))
     })
+}
+
+/// Each is a pattern by itself, also in the list that the pass gets.
+fn check_patterns(patterns: impl IntoIterator<Item = impl AsRef<str>>, place: &str) -> Result<(), Failure> {
+    for pattern in patterns {
+        let pattern = pattern.as_ref();
+        let bad = |why: String| {
+            Failure::usage(format!("{place}: bad pattern `{pattern}`: {why}"))
+                .next("correct it; a backslash or brackets take a character as it is: [[] is [")
+        };
+        Glob::new(pattern).map_err(|e| bad(e.kind().to_string()))?;
+        if options::patterns(pattern).count() > 1 {
+            return Err(bad("a comma outside of braces parts patterns: write [,]".into()));
+        }
+    }
+    Ok(())
 }
 
 /// A level of optimisation, as `-O` has it.
@@ -239,5 +263,19 @@ mod tests {
         assert!(text(resolve("", &[("UNSEEN_BUILD", "")])).contains("UNSEEN_BUILD names no mechanism"));
         assert!(text(resolve("", &[("UNSEEN_BUILD", "cover,none")])).contains("mechanisms and none"));
         assert!(text(resolve("", &[("UNSEEN_BUIL", "x")])).contains("did you mean UNSEEN_BUILD?"));
+    }
+
+    #[test]
+    fn bad_patterns_are_named_with_where_they_stand() {
+        let text = |r: Result<Build, Failure>| r.unwrap_err().to_string();
+        assert!(
+            text(resolve("[build]\nexclude = ['a', 'b[c']", &[]))
+                .contains("unseen.toml: build.exclude: bad pattern `b[c`")
+        );
+        assert!(text(resolve("[build]\nexclude = ['a,b']", &[])).contains("write [,]"));
+        assert!(text(resolve("", &[("UNSEEN_EXCLUDE", "a,b[c")])).contains("UNSEEN_EXCLUDE: bad pattern `b[c`"));
+        assert!(text(resolve("", &[("UNSEEN_WATCH", "{")])).contains("UNSEEN_WATCH: bad pattern `{`"));
+        let build = resolve("[build]\nexclude = ['{a,b}.c', 'c[,]d']", &[]).unwrap();
+        assert_eq!(build.variables()[1].1, "{a,b}.c,c[,]d");
     }
 }

@@ -161,6 +161,20 @@ fn values_that_mean_nothing() {
 }
 
 #[test]
+fn patterns_that_are_none_are_told_where_they_stand() {
+    let place = place();
+    place.write("unseen.toml", "[build]\nexclude = [\"b[c\"]\n");
+    place
+        .run("unseen-clang -c a.c")
+        .failed(2, &["unseen.toml: build.exclude: bad pattern `b[c`: unclosed character class"]);
+    place.run_with("unseen-clang -c a.c", &[("UNSEEN_EXCLUDE", "x,b[c")]).failed(2, &["unseen.toml: build.exclude"]);
+    std::fs::remove_file(place.path("unseen.toml")).unwrap();
+    place
+        .run_with("unseen-clang -c a.c", &[("UNSEEN_EXCLUDE", "x,b[c")])
+        .failed(2, &["UNSEEN_EXCLUDE: bad pattern `b[c`"]);
+}
+
+#[test]
 fn objects_of_another_architecture() {
     let place = place();
     for flags in ["", "-flto=full"] {

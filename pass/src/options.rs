@@ -46,7 +46,7 @@ impl Options {
         };
         let globs = |option: &options::EnvOption| {
             let mut globs = GlobSetBuilder::new();
-            for pattern in get(option.name).iter().flat_map(|v| v.split(',')).filter(|p| !p.is_empty()) {
+            for pattern in get(option.name).iter().flat_map(|v| options::patterns(v)) {
                 let bad = |e| Invalid(format!("{}: bad pattern `{pattern}`: {e}", option.name));
                 globs.add(Glob::new(pattern).map_err(bad)?);
             }

@@ -106,6 +106,22 @@ impl EnvOption {
     }
 }
 
+/// The patterns of a list. Commas part them, but not those in braces or brackets: `{a,b}.c` is one pattern.
+pub fn patterns(list: &str) -> impl Iterator<Item = &str> {
+    let (mut braces, mut bracket) = (0_usize, false);
+    let parts = list.split(move |c| {
+        match c {
+            '[' => bracket = true,
+            ']' => bracket = false,
+            '{' if !bracket => braces += 1,
+            '}' if !bracket => braces = braces.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && braces == 0 && !bracket
+    });
+    parts.map(str::trim).filter(|pattern| !pattern.is_empty())
+}
+
 /// The option of that name.
 pub fn find(name: &str) -> Option<&'static EnvOption> {
     ALL.iter().find(|o| o.name == name)
@@ -130,5 +146,13 @@ mod tests {
             assert!(wrong.iter().all(|v| !option.takes(v)), "{}", option.name);
         }
         assert!(ALL.iter().all(|o| o.form != Form::Word || o.values.split(", ").all(|v| o.takes(v))));
+    }
+
+    #[test]
+    fn commas_in_braces_and_brackets_part_no_patterns() {
+        let parts = |list: &'static str| patterns(list).collect::<Vec<_>>();
+        assert_eq!(parts("a, b/*,,{c,d{e,f}}.c,g[,{]h,i"), ["a", "b/*", "{c,d{e,f}}.c", "g[,{]h", "i"]);
+        assert_eq!(parts("{a,b"), ["{a,b"]);
+        assert!(parts("").is_empty());
     }
 }
