@@ -175,6 +175,19 @@ fn patterns_that_are_none_are_told_where_they_stand() {
 }
 
 #[test]
+fn relative_patterns_exclude_files() {
+    let place = place();
+    place.write("sub/b.c", "int b(void) { return 1; }\n");
+    for (pattern, reason) in [("b.c", true), ("sub/", true), ("{b,z}.c", true), ("ub/b.c", false)] {
+        place.write("unseen.toml", &format!("[build]\nexclude = [\"{pattern}\"]\n"));
+        place.run("unseen-clang -g a.c sub/b.c -o prog").fine();
+        let excluded = place.function("prog", "b").as_deref() == Some("excluded by configuration");
+        assert_eq!(excluded, reason, "{pattern}");
+        assert_eq!(place.function("prog", "main").as_deref(), Some("cover"));
+    }
+}
+
+#[test]
 fn objects_of_another_architecture() {
     let place = place();
     for flags in ["", "-flto=full"] {

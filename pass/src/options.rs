@@ -44,11 +44,14 @@ impl Options {
                 Invalid(format!("{}: unknown mechanism `{name}`; known: {}", options::BUILD.name, known.join(", ")))
             })?,
         };
-        let globs = |option: &options::EnvOption| {
+        // The driver has checked them, unless nobody asked it.
+        let globs = |option: &options::EnvOption, forms: fn(&str) -> Vec<String>| {
             let mut globs = GlobSetBuilder::new();
             for pattern in get(option.name).iter().flat_map(|v| options::patterns(v)) {
                 let bad = |e| Invalid(format!("{}: bad pattern `{pattern}`: {e}", option.name));
-                globs.add(Glob::new(pattern).map_err(bad)?);
+                for form in forms(pattern) {
+                    globs.add(Glob::new(&form).map_err(bad)?);
+                }
             }
             globs.build().map_err(|e| Invalid(e.to_string()))
         };
@@ -58,8 +61,8 @@ impl Options {
             scope: if per_unit(&get) { Scope::TranslationUnit } else { Scope::Program },
             exposed: get("UNSEEN_EXPOSED").is_some(),
             standard: get(options::STD.name).is_some_and(|v| v == "on"),
-            exclude: globs(&options::EXCLUDE)?,
-            watch: globs(&options::WATCH)?,
+            exclude: globs(&options::EXCLUDE, of_files)?,
+            watch: globs(&options::WATCH, |pattern| vec![pattern.to_owned()])?,
         })
     }
 
@@ -71,6 +74,15 @@ impl Options {
         let mechanisms = if brings { self.mechanisms.with(Mechanism::State) } else { self.mechanisms };
         Options { mechanisms, ..self.clone() }
     }
+}
+
+/// Debug information has whole paths. A relative pattern means their ends, one of a directory what is in it.
+fn of_files(pattern: &str) -> Vec<String> {
+    let bare = pattern.trim_start_matches("./").trim_end_matches('/');
+    let anywhere = (!bare.starts_with('/')).then(|| format!("**/{bare}"));
+    // As it stands, too: paths may have been made relative (-ffile-prefix-map).
+    let ways = std::iter::once(bare.to_owned()).chain(anywhere);
+    ways.flat_map(|way| [format!("{way}/**"), way]).collect()
 }
 
 /// Whether the compiler, not the linker, runs us.
@@ -119,5 +131,13 @@ mod tests {
         assert!(
             o.exclude.is_match("/a/third_party/b/c.c") && o.exclude.is_match("x.y") && !o.exclude.is_match("/a/b.c")
         );
+        let excluded = |pattern: &str, path: &str| read(&[("UNSEEN_EXCLUDE", pattern)]).unwrap().exclude.is_match(path);
+        for pattern in ["b.c", "./b.c", "src/b.c", "src", "src/", "s*/{a,b}.c", "/p/src", "/p/src/b.c", "**/b.c"] {
+            assert!(excluded(pattern, "/p/src/b.c"), "{pattern}");
+        }
+        for pattern in ["c", ".c", "rc/b.c", "p/b.c", "/src/b.c", "/b.c", "b"] {
+            assert!(!excluded(pattern, "/p/src/b.c"), "{pattern}");
+        }
+        assert!(excluded("src/b.c", "src/b.c"));
     }
 }
