@@ -29,7 +29,11 @@ fn bad_counter_files_are_named_and_the_rest_is_reported() {
         ("cut.cov", &whole[..5000], "$DIR/.unseen/runs/20260101T000000.000000Z-1/cut.cov: "),
         ("cut.cov", &whole[..4100], "cut.cov: is cut short: it has 4100 of 8192 bytes"),
         ("foreign.cov", b"hello, world", "foreign.cov: is not a counter file"),
-        ("newer.cov", &newer, "newer.cov: has version 7"),
+        (
+            "newer.cov",
+            &newer,
+            "newer.cov: has version 7, this build of Unseen reads up to 1; use the newer Unseen that wrote it, or remove it",
+        ),
         ("unfinished.cov", &unfinished, "unfinished.cov: was never finished"),
         ("empty.cov", b"", "empty.cov: was never finished"),
         ("22222222-1-1.cov", &whole, "22222222-1-1.cov: holds counters of module 1111"),
@@ -99,8 +103,10 @@ fn stores_that_cannot_be_used_say_why_and_what_to_do() {
     fs::write(house.path(".unseen/store.json"), r#"{"version":1}"#).unwrap();
     fs::create_dir_all(house.path(".unseen/runs/empty")).unwrap();
     told("no instrumented program left a record", "unseen run --");
+    told("no instrumented program left a record", "the store may have been full or not writable");
     fs::write(house.path(".unseen/runs/empty/x.cov"), "nonsense").unwrap();
-    told("nothing in these runs can be used", "unseen run --");
+    told("nothing in these runs can be used", "remove what is damaged, and record again with `unseen run --");
+    assert!(!house.unseen(&["report"]).err.contains("build with unseen-clang"));
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn choose_runs(store: &Store, args: &Runs) -> Result<Vec<Run>, Failure> {
     let all = runs::list(store).map_err(explain)?;
     if all.is_empty() {
         return Err(Failure::environment(format!("the store {} has no runs", store.root().display()))
-            .next("record one with `unseen run -- PROGRAM`"));
+            .next("record one with `unseen run -- PROGRAM`; if a program ran, its disk may have been full"));
     }
     if args.last {
         return Ok(runs::latest(all).into_iter().collect());
@@ -188,13 +188,20 @@ fn check(coverage: &Coverage, args: &Args, has_tests: bool) -> Result<(), Failur
         return Ok(());
     }
     if coverage.modules.is_empty() {
-        let what = if coverage.problems.is_empty() {
-            "no instrumented program left a record in these runs"
+        let (what, next) = if coverage.problems.is_empty() {
+            (
+                "no instrumented program left a record in these runs",
+                "build with unseen-clang, unseen-clang++ or cargo unseen, then `unseen run -- PROGRAM`; if that was done, the \
+                 store may have been full or not writable when the program ran: make room, check permissions, and run it again",
+            )
         } else {
-            "nothing in these runs can be used"
+            (
+                "nothing in these runs can be used",
+                "the warnings say why: read what a newer Unseen wrote with that one, remove what is damaged, \
+                 and record again with `unseen run -- PROGRAM`",
+            )
         };
-        return Err(Failure::environment(what)
-            .next("build with unseen-clang, unseen-clang++ or cargo unseen, then `unseen run -- PROGRAM`"));
+        return Err(Failure::environment(what).next(next));
     }
     if coverage.files.is_empty() {
         let left = coverage.left_out.files;

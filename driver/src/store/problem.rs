@@ -24,11 +24,11 @@ pub enum Fault {
     NeverFinished,
     #[error("is not a counter file")]
     Foreign,
-    #[error("has version {0}, this build of Unseen reads up to {version}", version = unseen_abi::counters::VERSION)]
+    #[error("has version {0}, this build of Unseen reads up to {version}; use the newer Unseen that wrote it, or remove it", version = unseen_abi::counters::VERSION)]
     Newer(u32),
     #[error("is not a pack of counter files")]
     ForeignPack,
-    #[error("is a pack of version {0}, this build of Unseen reads up to {version}", version = super::pack::VERSION)]
+    #[error("is a pack of version {0}, this build of Unseen reads up to {version}; use the newer Unseen that wrote it, or remove it", version = super::pack::VERSION)]
     NewerPack(u32),
     #[error("is cut short: it has {have} of {want} bytes")]
     Truncated { have: u64, want: u64 },
