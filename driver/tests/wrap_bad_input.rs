@@ -188,6 +188,22 @@ fn relative_patterns_exclude_files() {
 }
 
 #[test]
+fn the_plugin_by_itself_says_that_it_does_nothing() {
+    let place = place();
+    let plugin = tools().join("libunseen_pass.so").display().to_string();
+    for level in ["-O0", "-O2"] {
+        let ran = place.run(&format!("clang-22 {level} -fpass-plugin={plugin} -c a.c")).fine();
+        assert!(ran.stderr.contains("unseen-pass: warning: nothing is instrumented"), "{level}: {}", ran.stderr);
+    }
+    for tool in ["unseen-clang a.c", "unseen-clang -O2 a.c", "unseen-clang -O2 -flto=thin a.c"] {
+        for lto in ["on", "off"] {
+            let ran = place.run_with(tool, &[("UNSEEN_LTO", lto)]).fine();
+            assert!(!ran.stderr.contains("nothing is instrumented"), "{tool}: {}", ran.stderr);
+        }
+    }
+}
+
+#[test]
 fn objects_of_another_architecture() {
     let place = place();
     for flags in ["", "-flto=full"] {

@@ -30,6 +30,7 @@ extern "C" {
 bool unseen_pass_run(Module *M, int Step);
 int unseen_pass_level();
 bool unseen_pass_per_unit();
+void unseen_pass_warn_alone();
 int unseen_pass_step(const char *Name, size_t Length);
 bool unseen_pass_drop_repeats(Function *F);
 bool unseen_pass_has_gates(Module *M);
@@ -82,10 +83,14 @@ struct SimplifyGates : PassInfoMixin<SimplifyGates> {
   }
 };
 
+// Whether somebody has asked for the pass: the linker, or opt by a step's name.
+bool IsAsked = false;
+
 // The pass on the pristine module, then the whole pipeline that the compile steps left out: one that sees all of the
 // program at once. The driver asks the linker for level 1, at which its own pipeline adds next to nothing; the two
 // pipelines that link-time optimisation usually runs one after the other would take half as long again.
 void addLink(PassBuilder &PB, ModulePassManager &MPM) {
+  IsAsked = true;
   int Code = unseen_pass_level();
   if (Code == '0') {
     MPM.addPass(UnseenPass(Cover));
@@ -126,6 +131,11 @@ extern "C" void unseen_shim_register(PassBuilder &PB) {
     });
     return;
   }
+  // A compiler that was given the plugin, but not by the driver, asks for nothing and would get just that.
+  PB.registerPipelineStartEPCallback([](ModulePassManager &, OptimizationLevel) {
+    if (!IsAsked)
+      unseen_pass_warn_alone();
+  });
   unseen_shim_register_off();
   PB.registerFullLinkTimeOptimizationEarlyEPCallback(
       [&PB](ModulePassManager &MPM, OptimizationLevel) { addLink(PB, MPM); });
@@ -134,6 +144,7 @@ extern "C" void unseen_shim_register(PassBuilder &PB) {
         int Step = unseen_pass_step(Name.data(), Name.size());
         if (Step == None)
           return false;
+        IsAsked = true;
         if (Step == Link)
           addLink(PB, MPM);
         else if (Step == Traces)

@@ -134,6 +134,15 @@ extern "C" fn unseen_pass_per_unit() -> bool {
     options::per_unit(environment)
 }
 
+/// A compiler runs its pipeline with the plugin in it, and nobody asked for the pass.
+#[unsafe(no_mangle)]
+extern "C" fn unseen_pass_warn_alone() {
+    eprintln!(
+        "unseen-pass: warning: nothing is instrumented: the plugin works for unseen-clang, unseen-clang++ and \
+         unseen-rustc, not by itself; compile with one of these"
+    );
+}
+
 /// The level of the pipeline that follows the pass at link time.
 #[unsafe(no_mangle)]
 extern "C" fn unseen_pass_level() -> c_int {
