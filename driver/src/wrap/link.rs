@@ -2,7 +2,9 @@
 //! plugin, the runtime and a small object that lists the inputs ([`extend`]).
 
 use object::write::{Object as Writer, StandardSegment};
-use object::{Architecture, BinaryFormat, Endianness, Object as _, ObjectSection as _, SectionKind};
+use object::{
+    Architecture, BinaryFormat, Endianness, FileFlags, Object as _, ObjectSection as _, SectionFlags, SectionKind,
+};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -322,10 +324,14 @@ fn input_lines(plan: &Plan, step: &Step, survey: &Survey) -> String {
 /// The object that carries the list of inputs, and what was declined on the way.
 fn inputs_object(plan: &Plan, step: &Step, around: &Surroundings, survey: &Survey) -> Vec<u8> {
     let mut object = Writer::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    // GNU ld's --gc-sections drops objects in which nothing is loaded and nothing asks to stay, which GNU objects alone can.
+    object.flags = FileFlags::Elf { os_abi: object::elf::ELFOSABI_GNU, abi_version: 0, e_flags: 0 };
     let mut add = |name: &str, data: &[u8]| {
         let id =
             object.add_section(object.segment_name(StandardSegment::Debug).to_vec(), name.into(), SectionKind::Other);
-        object.set_section_data(id, data.to_vec(), 1);
+        let section = object.section_mut(id);
+        section.set_data(data.to_vec(), 1);
+        section.flags = SectionFlags::Elf { sh_flags: u64::from(object::elf::SHF_GNU_RETAIN) };
     };
     add(sections::INPUTS, input_lines(plan, step, survey).as_bytes());
     let mut declined: Vec<String> = around.request.declined.iter().cloned().collect();
