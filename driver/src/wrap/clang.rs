@@ -110,23 +110,36 @@ fn run(language: Language) -> Result<ExitCode, Failure> {
         step.stage = Stage::Query;
     }
     if step.stage == Stage::Link && !is_foreign(&args, &step) {
-        let scratch = launch::scratch()?;
-        let survey = link::survey(&args, &step);
-        let mut plan = plan(language, &args, &step, &around, Some((&survey, scratch.path())))?;
-        if plan.loads_plugin {
-            around.own.check_plugin()?;
-            plan.env.extend(link::allocator(&around.own.malloc, &env));
-        }
-        if plan.links_runtime {
-            around.own.check_runtime()?;
-        }
-        return plan.carry_out(language.role(), &env, Some(scratch));
+        return link(language, &args, &step, &around, &env);
     }
     let plan = plan(language, &args, &step, &around, None)?;
     if plan.loads_plugin {
         around.own.check_plugin()?;
     }
-    plan.carry_out(language.role(), &env, None)
+    plan.carry_out(language.role(), &env)
+}
+
+/// Links, with a directory for what only this command needs: it is gone before we die the compiler's death.
+fn link(
+    language: Language,
+    args: &Args,
+    step: &Step,
+    around: &Surroundings,
+    env: &HashMap<OsString, OsString>,
+) -> Result<ExitCode, Failure> {
+    let survey = link::survey(args, step);
+    let scratch = launch::scratch()?;
+    let mut plan = plan(language, args, step, around, Some((&survey, scratch.path())))?;
+    if plan.loads_plugin {
+        around.own.check_plugin()?;
+        plan.env.extend(link::allocator(&around.own.malloc, env));
+    }
+    if plan.links_runtime {
+        around.own.check_runtime()?;
+    }
+    let status = plan.attempt(language.role(), env)?;
+    drop(scratch);
+    Ok(launch::leave_as(status))
 }
 
 /// What is to be done for a command line. Pure: everything read from the disk comes in.

@@ -106,34 +106,35 @@ impl Plan {
         command
     }
 
-    /// Does it all. The scratch directory is gone before we die the compiler's death.
-    pub fn carry_out(
-        self,
-        tool: &str,
-        env: &HashMap<OsString, OsString>,
-        scratch: Option<tempfile::TempDir>,
-    ) -> Result<ExitCode, Failure> {
-        if logs(env) {
-            eprintln!("{tool}: {}", self.outcome);
-            eprintln!("{tool}: runs {}", shown(&self));
+    /// Does it all. Where nothing is left to do afterwards, the compiler takes our place.
+    pub fn carry_out(self, tool: &str, env: &HashMap<OsString, OsString>) -> Result<ExitCode, Failure> {
+        if self.after.is_empty() && self.files.is_empty() {
+            self.log(tool, env);
+            return Err(not_started(&self.program, &self.command().exec()));
         }
+        self.attempt(tool, env).map(leave_as)
+    }
+
+    /// The same, but comes back with how the compiler ended.
+    pub fn attempt(&self, tool: &str, env: &HashMap<OsString, OsString>) -> Result<ExitStatus, Failure> {
+        self.log(tool, env);
         for (path, data) in &self.files {
             std::fs::write(path, data).map_err(|e| temporary(path, &e))?;
         }
-        if self.after.is_empty() && self.files.is_empty() {
-            // Nothing is in it, and nobody comes back to remove it.
-            drop(scratch);
-            return Err(not_started(&self.program, &self.command().exec()));
-        }
         let status = wait(&mut self.command()).map_err(|e| not_started(&self.program, &e))?;
-        if !status.success() {
-            drop(scratch);
-            return Ok(leave_as(status));
+        if status.success() {
+            for step in &self.after {
+                step.run(tool, &self.program)?;
+            }
         }
-        for step in &self.after {
-            step.run(tool, &self.program)?;
+        Ok(status)
+    }
+
+    fn log(&self, tool: &str, env: &HashMap<OsString, OsString>) {
+        if logs(env) {
+            eprintln!("{tool}: {}", self.outcome);
+            eprintln!("{tool}: runs {}", shown(self));
         }
-        Ok(ExitCode::SUCCESS)
     }
 }
 
