@@ -226,6 +226,11 @@ fn bitcode_for_thin_lto() {
         .failed(3, &["unseen-clang: error: a.o is bitcode for thin LTO", "or with -flto=full instead of -flto=thin"]);
     place.run("llvm-ar-22 rcs libthin.a a.o").fine();
     place.run("unseen-clang -L. -lthin -o prog").failed(3, &["libthin.a(a.o) is bitcode for thin LTO"]);
+    place.write("script.ld", "INPUT(a.o)");
+    for hidden in ["script.ld", "-Wl,-L,. -lthin", "-Wl,-L. -lthin"] {
+        let ran = place.run(&format!("unseen-clang {hidden} -o prog"));
+        ran.failed(3, &["a.o", "is bitcode for thin LTO", "or with -flto=full instead of -flto=thin"]);
+    }
     assert!(!place.path("prog").exists());
 }
 

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use unseen_abi::options;
 
+use super::account;
 use super::args::{Args, Meaning};
 use super::launch::{self, After, Plan};
 use super::link;
@@ -127,19 +128,32 @@ fn link(
     around: &Surroundings,
     env: &HashMap<OsString, OsString>,
 ) -> Result<ExitCode, Failure> {
-    let survey = link::survey(args, step);
-    let scratch = launch::scratch()?;
-    let mut plan = plan(language, args, step, around, Some((&survey, scratch.path())))?;
-    if plan.loads_plugin {
-        around.own.check_plugin()?;
-        plan.env.extend(link::allocator(&around.own.malloc, env));
+    let mut survey = link::survey(args, step);
+    loop {
+        let scratch = launch::scratch()?;
+        let mut plan = plan(language, args, step, around, Some((&survey, scratch.path())))?;
+        if plan.loads_plugin {
+            around.own.check_plugin()?;
+            plan.env.extend(link::allocator(&around.own.malloc, env));
+        }
+        if plan.links_runtime {
+            around.own.check_runtime()?;
+        }
+        let account = account::ask(&mut plan, args, step, around, scratch.path());
+        let status = plan.attempt(language.role(), env)?;
+        let read = match account.filter(|_| status.success()) {
+            Some(file) => account::read(&file, args, scratch.path())?,
+            None => Vec::new(),
+        };
+        let missed = survey.missed(&read, step.relocatable);
+        if !link::would_differ(&plan, around, &missed) {
+            drop(scratch);
+            return Ok(launch::leave_as(status));
+        }
+        // Rare, and the only way to know all that a link reads is to link: now that it is known, again.
+        link::discard(step)?;
+        survey.learn(missed);
     }
-    if plan.links_runtime {
-        around.own.check_runtime()?;
-    }
-    let status = plan.attempt(language.role(), env)?;
-    drop(scratch);
-    Ok(launch::leave_as(status))
 }
 
 /// What is to be done for a command line. Pure: everything read from the disk comes in.

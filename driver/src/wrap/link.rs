@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use unseen_abi::mechanism::Mechanism;
 use unseen_abi::{hooks, sections};
 
+use super::account;
 use super::args::{Args, Meaning};
 use super::clang::{Surroundings, joined};
 use super::inputs::{self, Content, Input};
@@ -76,7 +77,7 @@ pub struct Survey {
 
 /// Reads the objects and archives on a command line.
 pub fn survey(args: &Args, step: &Step) -> Survey {
-    let dirs: Vec<PathBuf> = args.with(Meaning::LibraryDir).map(|a| PathBuf::from(&a.value)).collect();
+    let dirs = library_dirs(args);
     let mut survey = Survey::default();
     let mut only_static = step.only_static;
     let mut named: Vec<PathBuf> = step.of_class(Class::Object).map(PathBuf::from).collect();
@@ -108,7 +109,45 @@ pub fn survey(args: &Args, step: &Step) -> Survey {
     survey
 }
 
+/// Where libraries are looked for, but for the system's own places: as clang orders them for the linker. With a sysroot the linker
+/// may find others; what it really read is asked of it later.
+fn library_dirs(args: &Args) -> Vec<PathBuf> {
+    let mut dirs: Vec<OsString> = args.with(Meaning::LibraryDir).map(|a| a.value.clone()).collect();
+    if let Some(list) = std::env::var_os("LIBRARY_PATH") {
+        dirs.extend(std::env::split_paths(&list).map(PathBuf::into_os_string));
+    }
+    for word in step::linker_words(args) {
+        let dir = word.as_bytes().strip_prefix(b"-L").or_else(|| word.as_bytes().strip_prefix(b"--library-path="));
+        dirs.extend(dir.map(|d| OsStr::from_bytes(d).to_owned()));
+    }
+    dirs.iter()
+        .map(|d| PathBuf::from(OsStr::from_bytes(d.as_bytes().strip_prefix(b"=").unwrap_or(d.as_bytes()))))
+        .collect()
+}
+
 impl Survey {
+    /// What is to be known of these files, which the linker has read, and is not: all code if another file follows from it, else
+    /// what has bitcode in it.
+    pub fn missed(&self, read: &[PathBuf], all: bool) -> Vec<Input> {
+        let known: HashSet<&Path> = self.inputs.iter().map(|i| account::undotted(&i.path)).collect();
+        let counts = |input: &Input| match input.content {
+            Content::Bitcode | Content::ThinBitcode => true,
+            Content::Native | Content::Unit => all,
+            _ => false,
+        };
+        let files = read.iter().filter(|path| !known.contains(account::undotted(path))).map(|path| inputs::read(path));
+        files.filter(|file| file.iter().any(counts)).flatten().collect()
+    }
+
+    /// Adds what was missed.
+    pub fn learn(&mut self, missed: Vec<Input>) {
+        for input in &missed {
+            let file = input.path.file_name().unwrap_or_default().to_string_lossy();
+            self.libraries.retain(|name| file != format!("lib{name}.a") && Some(&*file) != name.strip_prefix(':'));
+        }
+        self.inputs.extend(missed);
+    }
+
     fn library(&mut self, name: &OsStr, dirs: &[PathBuf], only_static: bool) {
         match inputs::find_library(name, dirs, only_static) {
             Some(path) => self.inputs.extend(inputs::read(&path)),
@@ -148,6 +187,24 @@ impl Survey {
 /// The argument that names our linker.
 pub fn ld_path(llvm: &Llvm) -> OsString {
     joined("--ld-path=", &llvm.tool("ld.lld"))
+}
+
+/// Whether a link came out wrong because these were not known: the pass never saw them, or they are not in a file of bitcode alone.
+pub fn would_differ(plan: &Plan, around: &Surroundings, missed: &[Input]) -> bool {
+    let loaded = plan.args.contains(&pass_plugin(around));
+    missed.iter().any(|i| i.content == Content::ThinBitcode || !loaded)
+}
+
+/// Removes what a link has made that must not be used.
+pub fn discard(step: &Step) -> Result<(), Failure> {
+    let file = step.linked();
+    if !std::fs::metadata(&file).is_ok_and(|m| m.is_file()) {
+        return Ok(());
+    }
+    std::fs::remove_file(&file).map_err(|e| {
+        Failure::environment(format!("{}: bitcode was linked, but the pass did not run: {e}", file.display()))
+            .next("remove the file, it must not be used")
+    })
 }
 
 /// Adds to a plan what its link needs.
@@ -264,6 +321,11 @@ fn link_runtime(plan: &mut Plan, around: &Surroundings, instrumented: bool) {
     }
 }
 
+/// The linker's argument that loads the plugin.
+fn pass_plugin(around: &Surroundings) -> OsString {
+    joined("--load-pass-plugin=", &around.own.plugin)
+}
+
 /// The plugin, its variables, and a level at which it is called.
 fn load_plugin(plan: &mut Plan, step: &Step, around: &Surroundings) {
     plan.loads_plugin = true;
@@ -273,7 +335,7 @@ fn load_plugin(plan: &mut Plan, step: &Step, around: &Surroundings) {
         '0' | '1' | '3' => level,
         _ => '2',
     };
-    plan.add([OsString::from("-Xlinker"), joined("--load-pass-plugin=", &around.own.plugin)]);
+    plan.add([OsString::from("-Xlinker"), pass_plugin(around)]);
     // The plugin runs the pipeline of the user's level itself. At level 1 the linker's own adds next to nothing to it,
     // at level 0 the linker would not call the plugin.
     plan.add([String::from("-Wl,--lto-O1"), format!("-Wl,--lto-CGO{codegen}")]);

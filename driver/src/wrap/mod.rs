@@ -3,6 +3,7 @@
 //! `args` and `response` read command lines, `step` says what they ask for, `clang`, `link` and `rustc` plan, `launch`
 //! carries plans out; `inputs` and `bitcode` read what goes into a link.
 
+pub mod account;
 pub mod args;
 pub mod binutils;
 pub mod bitcode;
