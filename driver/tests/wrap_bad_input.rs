@@ -214,6 +214,32 @@ fn objects_of_another_architecture() {
     }
     place.run("llvm-ar-22 rcs libarm.a arm.o").fine();
     place.run("unseen-clang a.c libarm.a -o prog").failed(3, &["libarm.a(arm.o) is code for aarch64"]);
+    place.run("unseen-clang a.c -L. -larm -o prog").failed(3, &["libarm.a(arm.o) is code for aarch64"]);
+    assert!(!place.path("prog").exists());
+    // GNU ld looks further.
+    let found = place.shell("mkdir own; clang-22 -c a.c -o own/a.o; llvm-ar-22 rcs own/libarm.a own/a.o").fine();
+    assert_eq!(found.stderr, "");
+    place.run_with("unseen-clang a.c -L. -Lown -larm -o prog", &[("UNSEEN_LTO", "off")]).fine();
+}
+
+#[test]
+fn objects_that_another_version_instrumented() {
+    let place = place();
+    place.write(
+        "old.c",
+        "void __unseen_abi_v0(void);\n\
+         __attribute__((section(\".unseen.manifest\"))) char manifest[] = \"old\";\n\
+         __attribute__((constructor)) static void enter(void) { __unseen_abi_v0(); }\n",
+    );
+    place.run("clang-22 -c old.c").fine();
+    place.run("unseen-clang a.c old.o -o prog").failed(
+        3,
+        &[
+            "undefined symbol: __unseen_abi_v0",
+            "old.o was instrumented by another version of Unseen: this one has no __unseen_abi_v0",
+            "compile it again with this version",
+        ],
+    );
     assert!(!place.path("prog").exists());
 }
 

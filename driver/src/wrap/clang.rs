@@ -141,6 +141,10 @@ fn link(
         }
         let account = account::ask(&mut plan, args, step, around, scratch.path());
         let status = plan.attempt(language.role(), env)?;
+        if let Some(failure) = survey.culprit(account.is_some()).filter(|_| status.code().is_some_and(|code| code != 0))
+        {
+            return Err(failure);
+        }
         let read = match account.filter(|_| status.success()) {
             Some(file) => account::read(&file, args, scratch.path())?,
             None => Vec::new(),

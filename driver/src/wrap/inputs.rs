@@ -2,15 +2,15 @@
 //!
 //! Reads files, changes none. What can't be read is the linker's to complain about.
 
-use object::Object as _;
 use object::read::archive::ArchiveFile;
+use object::{Object as _, ObjectSymbol as _};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use unseen_abi::sections;
+use unseen_abi::{hooks, sections};
 
 use super::bitcode;
 
@@ -26,6 +26,8 @@ pub enum Content {
     ThinBitcode,
     /// Native code that was instrumented while it was compiled.
     Unit,
+    /// The same, but it needs this, which only the runtime of another version has.
+    Outdated(String),
     /// Native code of an object.
     Native,
     /// A library that is used as it is: a shared object, or part of Rust's own.
@@ -128,7 +130,7 @@ fn archive(path: &Path) -> Option<Vec<Input>> {
 pub fn content(data: &[u8]) -> Content {
     if !bitcode::is_bitcode(data) {
         return match elf(data) {
-            Content::Native if has_manifest(data) => Content::Unit,
+            Content::Native => native(data),
             other => other,
         };
     }
@@ -141,8 +143,17 @@ pub fn content(data: &[u8]) -> Content {
     }
 }
 
-fn has_manifest(data: &[u8]) -> bool {
-    object::File::parse(data).is_ok_and(|f| f.section_by_name(sections::MANIFEST).is_some())
+/// What native code of an object is.
+fn native(data: &[u8]) -> Content {
+    let Ok(file) = object::File::parse(data) else { return Content::Native };
+    if file.section_by_name(sections::MANIFEST).is_none() {
+        return Content::Native;
+    }
+    let needed = file.symbols().filter(|s| s.is_undefined()).filter_map(|s| s.name().ok());
+    let is_hook =
+        |name: &str| [hooks::BASIC, hooks::ACCESS, hooks::STATE].into_iter().flatten().any(|h| h.symbol == name);
+    let mut unknown = needed.filter(|name| name.starts_with(sections::SYMBOL_PREFIX) && !is_hook(name));
+    unknown.next().map_or(Content::Unit, |name| Content::Outdated(name.to_owned()))
 }
 
 /// What an ELF file holds, by its header.

@@ -132,7 +132,7 @@ impl Survey {
         let known: HashSet<&Path> = self.inputs.iter().map(|i| account::undotted(&i.path)).collect();
         let counts = |input: &Input| match input.content {
             Content::Bitcode | Content::ThinBitcode => true,
-            Content::Native | Content::Unit => all,
+            Content::Native | Content::Unit | Content::Outdated(_) => all,
             _ => false,
         };
         let files = read.iter().filter(|path| !known.contains(account::undotted(path))).map(|path| inputs::read(path));
@@ -159,6 +159,22 @@ impl Survey {
         self.inputs.iter().any(|i| i.content == *content)
     }
 
+    /// What the linker most likely failed for, where its own words don't say what to do. That can't be told before: what archives
+    /// hold is not always used, and other linkers than lld pass over libraries for another machine.
+    pub fn culprit(&self, lld: bool) -> Option<Failure> {
+        self.inputs.iter().find_map(|input| match &input.content {
+            Content::Foreign(machine) if lld => Some(foreign(input, machine)),
+            Content::Outdated(hook) => Some(
+                Failure::environment(format!(
+                    "{} was instrumented by another version of Unseen: this one has no {hook}",
+                    input.name()
+                ))
+                .next("compile it again with this version"),
+            ),
+            _ => None,
+        })
+    }
+
     /// Inputs that would be lost on the way.
     fn check(&self) -> Result<(), Failure> {
         for input in &self.inputs {
@@ -170,18 +186,17 @@ impl Survey {
                     ))
                     .next("compile it with unseen-clang, or with -flto=full instead of -flto=thin"));
                 }
-                Content::Foreign(machine) if self.named.contains(&input.path) => {
-                    return Err(Failure::environment(format!(
-                        "{} is code for {machine}; this link is for x86-64",
-                        input.name()
-                    ))
-                    .next("compile it again for x86-64, or remove what an earlier build for another target left"));
-                }
+                Content::Foreign(machine) if self.named.contains(&input.path) => return Err(foreign(input, machine)),
                 _ => {}
             }
         }
         Ok(())
     }
+}
+
+fn foreign(input: &Input, machine: &str) -> Failure {
+    Failure::environment(format!("{} is code for {machine}; this link is for x86-64", input.name()))
+        .next("compile it again for x86-64, or remove what an earlier build for another target left")
 }
 
 /// The argument that names our linker.
@@ -293,7 +308,8 @@ fn shows_names(args: &Args, step: &Step, survey: &Survey) -> bool {
 
 /// Whether something was instrumented while it was compiled.
 fn unit_code(plan: &Plan, step: &Step, survey: &Survey) -> bool {
-    survey.has(&Content::Unit) || (step.has_class(Class::Source) && plan.outcome == Outcome::Handled(Scope::Unit))
+    survey.inputs.iter().any(|i| matches!(i.content, Content::Unit | Content::Outdated(_)))
+        || (step.has_class(Class::Source) && plan.outcome == Outcome::Handled(Scope::Unit))
 }
 
 /// Every binary has the runtime inside, so that it does not depend on a library's; at run time the hooks of the
@@ -372,7 +388,7 @@ fn input_lines(plan: &Plan, step: &Step, survey: &Survey) -> String {
     for input in &survey.inputs {
         let kind = match input.content {
             Content::Bitcode => "bitcode",
-            Content::Unit => "unit",
+            Content::Unit | Content::Outdated(_) => "unit",
             Content::Native => "native",
             Content::Library => "library",
             _ => continue,
