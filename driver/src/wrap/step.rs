@@ -44,6 +44,8 @@ pub struct Step {
     pub has_ir: bool,
     /// Its output, if it is named.
     pub output: Option<PathBuf>,
+    /// What only the linker is told to write to.
+    pub linkers_output: Option<PathBuf>,
     /// The optimisation level as one of `0 1 2 3 s z`, if it is named.
     pub level: Option<char>,
     /// Debug information is asked for.
@@ -75,6 +77,7 @@ impl Step {
             has_ir: args.last(Meaning::Language).is_some_and(|l| l == "ir")
                 || inputs.iter().any(|(_, n)| Path::new(n).extension().is_some_and(|e| e == "ll" || e == "bc")),
             output: args.last(Meaning::Output).map(PathBuf::from),
+            linkers_output: linkers_output(args),
             level: args.last(Meaning::Level).map(level),
             debug: args
                 .list
@@ -114,8 +117,20 @@ impl Step {
 
     /// The linked file.
     pub fn linked(&self) -> PathBuf {
-        self.output.clone().unwrap_or_else(|| "a.out".into())
+        self.linkers_output.as_ref().or(self.output.as_ref()).cloned().unwrap_or_else(|| "a.out".into())
     }
+}
+
+/// The last output in the linker's words, which come behind clang's own.
+fn linkers_output(args: &Args) -> Option<PathBuf> {
+    let words = linker_words(args);
+    words.iter().enumerate().rev().find_map(|(at, word)| {
+        let word = word.to_string_lossy();
+        match &*word {
+            "-o" | "--output" => words.get(at + 1).map(PathBuf::from),
+            _ => word.strip_prefix("--output=").map(PathBuf::from),
+        }
+    })
 }
 
 /// All words that go to the linker through `-Wl,` and `-Xlinker`.
