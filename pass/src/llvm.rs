@@ -377,9 +377,12 @@ mod views {
             unsafe { LLVMGetLinkage(self.0) == LLVMLinkage::LLVMAvailableExternallyLinkage }
         }
 
-        /// Whether code outside the module may call it by its name: neither internal, nor one of several definitions of which any serves.
+        /// Whether it is defined here, and code outside the module may refer to it by its name.
         pub fn is_visible(self) -> bool {
-            !self.is_declaration() && unsafe { LLVMGetLinkage(self.0) == LLVMLinkage::LLVMExternalLinkage }
+            use LLVMLinkage::*;
+            let linkage = unsafe { LLVMGetLinkage(self.0) };
+            let hidden = [LLVMInternalLinkage, LLVMPrivateLinkage, LLVMAvailableExternallyLinkage];
+            !self.is_declaration() && !hidden.contains(&linkage)
         }
 
         /// Whether its source lets several translation units define it: `inline` functions, methods in a class, templates.

@@ -4,6 +4,8 @@
 // RUN: unseen deps prog call through | FileCheck %s
 // RUN: unseen-clang -g -O0 --unseen=access %s -o prog
 // RUN: unseen deps prog call through | FileCheck %s
+// RUN: unseen-clang++ -x c++ -g -O2 --unseen=access %s -o prog
+// RUN: unseen deps prog call through | FileCheck %s
 // CHECK: {{^}}call({{.*}} opaque
 // CHECK: call through a pointer to an unknown function
 // CHECK: {{^}}through({{.*}} opaque
@@ -19,6 +21,16 @@ union either {
   int (*function)(int);
   long number;
 } either;
+
+#ifdef __cplusplus
+namespace scope {
+struct list {
+  list *next;
+  int (*function)(int);
+} head;
+} // namespace scope
+__attribute__((noinline)) void insert(scope::list *one) { scope::head.next = one; }
+#endif
 
 __attribute__((noinline)) int call(int x) { return hook(x); }
 __attribute__((noinline)) int through(int x) { return either.function(x); }

@@ -29,9 +29,7 @@ impl Extractor<'_> {
     /// Finds the fields that functions in initial values lie in, when all types are known. The linker takes structs that have the same parts
     /// for one, so that the IR's names of types say nothing.
     pub(super) fn place_initial(&mut self) {
-        if !self.tags.has_plain_names() {
-            self.flow.sites.clear();
-        }
+        self.flow.is_told = self.tags.has_plain_names();
         let layout = self.layout;
         let mut known: HashMap<(Type, u64), Vec<u32>> = HashMap::default();
         for (ty, at, function) in std::mem::take(&mut self.initial) {

@@ -52,6 +52,8 @@ pub struct Flow {
     /// stack variables are left out.
     pub held: Vec<Vec<(u32, Held)>>,
     pub sites: Vec<Site>,
+    /// Whether the names of structs in accesses are all that there is to them.
+    pub is_told: bool,
     /// Functions in initial values.
     pub initial: Vec<(Place, u32)>,
     /// Global variables whose address is a value.
@@ -120,7 +122,7 @@ pub fn resolve(program: &Program, flow: &Flow, groups: &Groups, wanted: impl Fn(
         let is_ours = |site: usize| !is_rust(&program.functions[flow.sites[site].function as usize].name);
         sites.iter().for_each(|site| answers[*site].foreign = is_ours(*site));
     }
-    if flow.held.iter().all(Vec::is_empty) {
+    if !flow.is_told || flow.held.iter().all(Vec::is_empty) {
         return answers;
     }
     let mut search = Search {
