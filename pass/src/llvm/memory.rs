@@ -234,6 +234,11 @@ mod views {
             unsafe { LLVMIsGlobalConstant(self.0) != 0 }
         }
 
+        /// Of a variable: whether it has no name but in the module.
+        pub fn is_private(self) -> bool {
+            unsafe { LLVMGetLinkage(self.0) == llvm_sys::LLVMLinkage::LLVMPrivateLinkage }
+        }
+
         /// Of a variable: whether code outside the module may refer to it by its name.
         pub fn is_visible(self) -> bool {
             Function(self.0).is_visible()

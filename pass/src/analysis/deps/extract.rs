@@ -98,7 +98,7 @@ impl Extractor<'_> {
             global.size = self.layout.size(variable.held_type());
             global.constant = variable.is_constant();
             self.pointers(initial, 0, &mut global.pointers);
-            self.targets.look_at_table(&global, initial.ty(), self.layout);
+            self.targets.look_at_table(&global, is_rustcs_table(variable), initial.ty(), self.layout);
             if global.pointers.iter().any(|(_, p)| matches!(p, Operand::Function(_))) {
                 self.initial(initial, None, Some(Place::Global(self.globals[&variable])));
             }
@@ -659,6 +659,13 @@ fn asks_for_wide(conversion: &str) -> bool {
     let kind = directive.trim_start_matches(['l', 'h', 'j', 'z', 't', 'L', 'q']);
     let is_long = directive.len() > kind.len() && directive.starts_with('l');
     kind.starts_with('S') || is_long && kind.starts_with('s')
+}
+
+/// Whether a variable is named as rustc's tables of trait objects are, or has only the name that variables without one are given. What C and C++
+/// name is not private, but for what the compiler itself makes of initial values, and that has names.
+fn is_rustcs_table(variable: Value) -> bool {
+    let name = variable.name();
+    variable.is_private() && (name.is_empty() || name.starts_with("vtable.") || name.starts_with("anon."))
 }
 
 /// What LLVM's attributes promise.

@@ -106,8 +106,8 @@ impl Targets {
         group
     }
 
-    /// Looks for functions in an initial value.
-    pub fn look_at_table(&mut self, global: &Global, ty: Type, layout: Layout) {
+    /// Looks for functions in an initial value, which is one of `rustcs` tables or may look like one.
+    pub fn look_at_table(&mut self, global: &Global, rustcs: bool, ty: Type, layout: Layout) {
         let functions = || {
             global.pointers.iter().filter_map(|(at, p)| match p {
                 Operand::Function(f) => Some((*at as i64, *f)),
@@ -128,7 +128,7 @@ impl Targets {
                     self.in_virtual.entry(at - first).or_default().insert(function);
                 }
             }
-        } else if global.constant && is_trait_table(ty, layout) {
+        } else if global.constant && rustcs && is_trait_table(ty, layout) {
             for (at, function) in functions() {
                 self.in_trait.entry(at).or_default().insert(function);
             }
