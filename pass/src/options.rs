@@ -18,14 +18,23 @@ pub struct Options {
     pub is_chosen: bool,
     /// Whether the module is the whole program.
     pub scope: Scope,
-    /// Whether code that is not in the module may call the program by the names of its functions.
-    pub exposed: bool,
+    /// Which code that is not in the module may call the program by the names of its functions.
+    pub exposed: Option<Exposed>,
     /// Whether the language's own library is instrumented too.
     pub standard: bool,
     /// Source files that are left alone.
     pub exclude: GlobSet,
     /// Functions whose states are watched.
     pub watch: GlobSet,
+}
+
+/// Who knows the program's functions by name, and is not seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exposed {
+    /// Native code in the program.
+    Native,
+    /// What the program loads, if it does. Build systems ask for that of all programs.
+    Exports,
 }
 
 /// An environment that contradicts itself: what is wrong, for people.
@@ -59,7 +68,7 @@ impl Options {
             mechanisms,
             is_chosen,
             scope: if per_unit(&get) { Scope::TranslationUnit } else { Scope::Program },
-            exposed: get("UNSEEN_EXPOSED").is_some(),
+            exposed: get("UNSEEN_EXPOSED").map(|how| if how == "exports" { Exposed::Exports } else { Exposed::Native }),
             standard: get(options::STD.name).is_some_and(|v| v == "on"),
             exclude: globs(&options::EXCLUDE, of_files)?,
             watch: globs(&options::WATCH, |pattern| vec![pattern.to_owned()])?,

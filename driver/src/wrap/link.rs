@@ -264,8 +264,8 @@ pub fn extend(
     }
     if bitcode {
         load_plugin(plan, step, around);
-        if shows_names(args, step, survey) {
-            plan.env.push((super::EXPOSED, "on".into()));
+        if let Some(how) = shows_names(args, step, survey) {
+            plan.env.push((super::EXPOSED, how.into()));
         }
         let archives_only =
             !sources && !survey.inputs.iter().any(|i| i.content == Content::Bitcode && i.member.is_none());
@@ -292,18 +292,18 @@ pub fn extend(
     Ok(())
 }
 
-/// Whether code that the pass does not see may know the program's functions by name: native objects in it, or libraries that it loads
+/// Which code that the pass does not see may know the program's functions by name: native objects in it, or libraries that it loads
 /// and shows its symbols to.
-fn shows_names(args: &Args, step: &Step, survey: &Survey) -> bool {
+fn shows_names(args: &Args, step: &Step, survey: &Survey) -> Option<&'static str> {
+    let is_native = survey.has(&Content::Native) || step.has_class(Class::Assembly);
     let exports = |word: &OsString| {
         let word = word.to_string_lossy();
         let name = word.trim_start_matches('-');
         name == "E" || ["export-dynamic", "dynamic-list"].iter().any(|option| name.starts_with(option))
     };
-    survey.has(&Content::Native)
-        || step.has_class(Class::Assembly)
-        || step::linker_words(args).iter().any(exports)
-        || args.list.iter().any(|arg| arg.words.iter().any(|word| word == "-rdynamic"))
+    let has_exports = step::linker_words(args).iter().any(exports)
+        || args.list.iter().any(|arg| arg.words.iter().any(|word| word == "-rdynamic"));
+    if is_native { Some("native") } else { has_exports.then_some("exports") }
 }
 
 /// Whether something was instrumented while it was compiled.

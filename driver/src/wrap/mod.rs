@@ -24,7 +24,8 @@ pub mod step;
 pub const LEVEL: &str = "UNSEEN_LEVEL";
 /// Internal, to the pass: `unit` if it sees one translation unit.
 pub const SCOPE: &str = "UNSEEN_SCOPE";
-/// Internal, to the pass: set if code that the pass does not see may call the program's functions by their names.
+/// Internal, to the pass: who may know the program's functions by name without being seen. `native` code is in the program; `exports` are
+/// for what the program loads.
 pub const EXPOSED: &str = "UNSEEN_EXPOSED";
 
 /// What becomes of a command.

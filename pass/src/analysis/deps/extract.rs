@@ -9,7 +9,7 @@ use crate::analysis::choice::is_ours;
 use crate::analysis::sources::Sources;
 use crate::llvm::memory::{Kind, Layout, Shape, Type, Value};
 use crate::llvm::{Block as LlvmBlock, Function as LlvmFunction, Inst as LlvmInst, Module, Opcode};
-use crate::options::Options;
+use crate::options::{Exposed, Options};
 use rustc_hash::FxHashMap as HashMap;
 use unseen_abi::deps::{Param, Reason};
 use unseen_abi::manifest::Scope;
@@ -21,6 +21,8 @@ const FOREIGN: &str = "(library)";
 const OUTPUT: &str = "(output)";
 /// Functions with which code is registered for the end of the process.
 const REGISTRARS: [&str; 4] = ["atexit", "__cxa_atexit", "on_exit", "at_quick_exit"];
+/// What is in the names of functions that load code.
+const LOADERS: [&str; 4] = ["dlopen", "dlmopen", "module_open", "LoadObject"];
 
 /// What extraction knows of the module.
 pub struct Extractor<'a> {
@@ -56,13 +58,15 @@ pub fn extract(module: Module, functions: &[LlvmFunction], options: &Options, so
     let at_exit = open
         || functions.iter().any(|f| REGISTRARS.contains(&f.name().as_str()))
         || variables.iter().any(|v| v.name() == "llvm.global_dtors");
+    let loads = || functions.iter().any(|f| f.is_declaration() && LOADERS.iter().any(|name| f.name().contains(name)));
+    let is_exposed = options.exposed.is_some_and(|how| how == Exposed::Native || loads());
     let is_called = |f: &LlvmFunction| {
         let name = f.name();
         // Functions of the library's that the program has put its own in the place of are called as the library's are.
-        options.exposed && f.is_visible() && name != "main" && !is_ours(&name) && models::model(&name).is_none()
+        is_exposed && f.is_visible() && name != "main" && !is_ours(&name) && models::model(&name).is_none()
     };
     let visible: Vec<u32> = (0..).zip(functions).filter(|(_, f)| is_called(f)).map(|(number, _)| number).collect();
-    let is_set = |v: &Value| options.exposed && v.is_visible() && !v.is_constant() && !is_ours(&v.name());
+    let is_set = |v: &Value| is_exposed && v.is_visible() && !v.is_constant() && !is_ours(&v.name());
     let exposed = !visible.is_empty() || variables.iter().any(is_set);
     let mut program = Program { open, visible, exposed, at_exit, ..Program::default() };
     for variable in &variables {
