@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 # What unseen-clang and unseen-rustc add to a link, and the levels of optimisation that plain compilers ask of lld.
-OURS = re.compile(r"--load-pass-plugin=|--undefined=__unseen_|--export-dynamic-symbol=__unseen_|--why-extract=")
+OURS = re.compile(r"--load-pass-plugin=|--undefined=__unseen_|--export-dynamic-symbol=__unseen_|--why-extract=|--dependency-file=")
 OUR_FILES = re.compile(r"libunseen_rt\.a$|inputs\.o$")
 LEVEL = re.compile(r"(--lto-|-plugin-opt=)(CG)?O\d$")
 
@@ -81,8 +81,8 @@ def keep(words, output, home):
         option, equals, path = word.partition("=") if word.startswith("-") else ("", "", word)
         if word == output:
             word = str(home / "out")
-        elif option == "--why-extract":
-            word = f"{option}={home / 'extracted'}"
+        elif option in ("--why-extract", "--dependency-file"):
+            word = f"{option}={home / option.lstrip('-')}"
         elif path and os.path.isfile(path) and not OURS.match(word):
             copy = files / f"{number}-{os.path.basename(path)}"
             shutil.copy2(path, copy)
